@@ -15,9 +15,8 @@ from pymoo_anon.publishing.release import claim_rows, said_of
 from pymoo_anon.publishing.report.subject import ABOUT
 from pymoo_anon.study.names import CHOICE
 from pymoo_anon.study.project import ROLES
-from pymoo_anon.study.releasing import all_together, target_of
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside
-from pymoo_anon.study.study import Study
+from pymoo_anon.study.study import Study, all_together, target_of
 
 # Entries of the head of a report, beside its files.
 _SIGNED = ("owner", "recipients", "purpose")

@@ -12,7 +12,7 @@ from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import LatticeProblem, joint
 from pymoo_anon.publishing import read_evidence
 from pymoo_anon.study import Study
-from pymoo_anon.study.releasing import all_together
+from pymoo_anon.study.study import all_together
 
 AUDIENCES = """
 [[audience]]

@@ -27,8 +27,8 @@ from pymoo_anon.problems.front import Front
 from pymoo_anon.publishing.report import page
 from pymoo_anon.study import interrupt
 from pymoo_anon.study import proposal as initializing
-from pymoo_anon.study import releasing as records
 from pymoo_anon.study import search as searching
+from pymoo_anon.study import study as records
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals")
 

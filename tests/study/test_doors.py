@@ -22,8 +22,7 @@ from pymoo_anon.study.databases import new_database_table
 from pymoo_anon.study.engines import content_checksum, first_line, open_frame, registered, write_table
 from pymoo_anon.study.names import Reading, Source, source_of
 from pymoo_anon.study.project import read_project
-from pymoo_anon.study.releasing import is_there
-from pymoo_anon.study.study import Study
+from pymoo_anon.study.study import Study, is_there
 
 pytestmark = pytest.mark.usefixtures("folder")
 

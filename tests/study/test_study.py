@@ -11,7 +11,7 @@ from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonym
 from pymoo_anon.problems import joint, refine
 from pymoo_anon.publishing import read_evidence
 from pymoo_anon.study import Study, engines
-from pymoo_anon.study.releasing import all_together
+from pymoo_anon.study.study import all_together
 from pymoo_anon.table import Microdata
 
 
@@ -57,7 +57,7 @@ def test_python_and_the_commands_make_the_same_release(searched):
 def test_nothing_is_read_before_it_is_needed_nor_twice(searched, monkeypatch):
     study, opened, read = Study.open(searched), [], []
     monkeypatch.setattr(engines, "open_frame", lambda *args: opened.append(args))
-    monkeypatch.setattr("pymoo_anon.study.study.read_search", lambda *args: read.append(args) or own_read(*args))
+    monkeypatch.setattr("pymoo_anon.study.folder.read_search", lambda *args: read.append(args) or own_read(*args))
     study.pick([KAnonymity() >= 3], best=GeneralLossMetric())
     assert (len(opened), len(read)) == (0, 1)
     assert isinstance(study.table, Microdata)
