@@ -172,6 +172,13 @@ class Study(SearchFolder):
 
         target, released, choice = Path(output), self.released, self.choice
         persons = None if population is None else population_of(self.project, self.table, population)
+        head: dict[str, Any] = {
+            **self.project.report,
+            "data": Path(str(self.project.data)).name,
+            "release": released.name,
+        }
+        if population_size is not None:
+            head["population_size"] = population_size
         show("Step 2 of 3: recoding and counting again")
         told = evidence_of(self, choice)
         files = tried(target.parent, [target.name], [released, beside(released, EVIDENCE), *self.files])
@@ -186,7 +193,7 @@ class Study(SearchFolder):
                 threshold=threshold,
                 population=persons,
                 external=external,
-                **report_head(self, released, population_size),
+                **head,
             )
             put_in_place(temporary, target.parent, [target.name])
         return told
@@ -245,7 +252,7 @@ def broken_promises(study: Study, path: Path) -> list[str]:
         return [f"{known} is missing"]
     try:
         told = read_evidence(known)
-        if checksum_at(study, path) != told["checksums"]["output"].get(path.name):
+        if engines.checksum_of(source_at(study, path)) != told["checksums"]["output"].get(path.name):
             return [f"the {'file' if path.is_file() else 'table'} has changed: its checksum differs"]
         return _counted_again(study, path, told)
     except ValueError as error:
@@ -291,12 +298,6 @@ def _recoded_again(study: Study, told: Mapping[str, Any], path: Path, kind: str)
     return recoded(study, choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
 
 
-def report_head(study: Study, released: Path, population_size: int | None) -> dict[str, Any]:
-    """Return the head of a report, in which an option wins over the project file."""
-    own = {} if population_size is None else {"population_size": population_size}
-    return {**study.project.report, "data": Path(str(study.project.data)).name, "release": released.name, **own}
-
-
 def evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
     """Return the evidence of the last release, which is of a point and holds."""
     told, released = study.evidence, study.released
@@ -307,7 +308,7 @@ def evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
         raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
     if not is_there(study, released):
         raise ValueError(f"{released} is missing, and {path} is there; {again} writes both")
-    if checksum_at(study, released) != told["checksums"]["output"].get(released.name):
+    if engines.checksum_of(source_at(study, released)) != told["checksums"]["output"].get(released.name):
         raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
     if broken := _counted_again(study, released, told):
         raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")
@@ -317,11 +318,6 @@ def evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
 def is_there(study: Study, path: Path) -> bool:
     """Return whether a released file is there, or the evidence of a table."""
     return (path if source_at(study, path).table is None else beside(path, EVIDENCE)).is_file()
-
-
-def checksum_at(study: Study, path: Path) -> str | None:
-    """Return the checksum of a release."""
-    return engines.checksum_of(source_at(study, path))
 
 
 def check_recoding(study: Study, local: bool, lower_bound: int | None) -> None:

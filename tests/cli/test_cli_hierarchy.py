@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from command import command, own, refused, run, search
 from malformed import hierarchy_files
+from strategies import times
 
 from pymoo_anon.study import names
 from pymoo_anon.study.project import read_project
@@ -218,9 +219,8 @@ def test_levels_fit_the_terminal(monkeypatch):
     assert "\\x1b[31m0, \\x1b[31m1, \\x1b[31m2" in result
 
 
-@pytest.mark.parametrize("start", range(0, 100, 25))
-def test_malformed_files_end_in_one_sentence(start):
-    for seed in range(start, start + 25):
+def test_malformed_files_end_in_one_sentence():
+    for seed in range(times(50)):
         Path("trees/sex.csv").write_bytes(hierarchy_files(seed))
         loads = True
         try:
@@ -261,7 +261,7 @@ def test_folders_of_arx_load_as_they_are():
     )
     assert result.stderr == warning
     checked = hierarchy("check", "trees", "--data", "trees/mine.csv")
-    assert [line.split(":")[0] for line in checked.splitlines()[:-1]] == [f"trees/{ARX[c]}" for c in ("sex", "zip")]
+    assert [line.split(":")[0] for line in checked.splitlines()[1:-1]] == [f"trees/{ARX[c]}" for c in ("sex", "zip")]
 
 
 def test_a_file_of_the_table_that_is_of_no_column_is_refused():

@@ -149,20 +149,15 @@ def test_a_parquet_file_and_a_table_of_duckdb_are_released_too():
     frame.to_parquet("out_mine.parquet")
     with duckdb.connect("out.duckdb") as connection:
         connection.execute("CREATE TABLE persons AS SELECT * FROM frame")
-    for data, release in (
-        ("mine.csv", "out1.csv"),
-        ("out_mine.parquet", "out2.parquet"),
-        ("out_mine.parquet", "out3.csv"),
-        ("duckdb:out.duckdb:persons", "out4.csv"),
-    ):
+    for data, release in (("out_mine.parquet", "out1.parquet"), ("duckdb:out.duckdb:persons", "out2.csv")):
         write_project(data, "duckdb", release, "out.toml", output=f"out_{release}")
         run("search", "out.toml")
         run("release", "out.toml", "--row", "1")
         run("verify", "out.toml")
-    assert rows_of(Path("out1.csv")) == rows_of(Path("out3.csv")) == rows_of(Path("out4.csv"))
-    header, *rows = rows_of(Path("out1.csv"))
-    assert list(pd.read_parquet("out2.parquet")) == header
-    assert len(rows) == len(pd.read_parquet("out2.parquet")) == 49
+    header, *rows = rows_of(Path("out2.csv"))
+    released = pd.read_parquet("out1.parquet")
+    assert (list(released), released.fillna("").to_numpy().tolist()) == (header, rows)
+    assert len(rows) == 49
 
 
 def test_marked_rows_that_are_too_few_end_with_code_1_and_leave_nothing():

@@ -28,7 +28,7 @@ from pymoo_anon.study.project import read_project
 from pymoo_anon.table import Hierarchy
 
 #: Files that are broken; more by hand.
-N_BROKEN = times(150)
+N_BROKEN = times(100)
 
 
 pytestmark = pytest.mark.usefixtures("right_project")
