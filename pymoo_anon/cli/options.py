@@ -57,6 +57,7 @@ class CompareRequest(Invocation):
         "The project of both releases, or the folder of its search, for loss, errors of counts and people.",
         metavar="FILE.toml|FOLDER",
         shown="none",
+        is_read=True,
     )
     quasi_identifiers: list[str] = option(
         [],
@@ -72,7 +73,6 @@ class CompareRequest(Invocation):
         super().check()
         if self.project is not None:
             check_meant(self, PROJECT, PROJECT)
-            check_path(self.project, folder=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -337,13 +337,9 @@ class CheckRequest(Invocation):
     """Options of `pymoo-anon hierarchy check`."""
 
     path: Path = option(..., "A hierarchy, or a folder of them.", metavar="FILE|FOLDER", argument=True)
-    data: Path | None = option(None, "A table that has to fit: NAME.csv is of its column NAME.", metavar="DATA.csv")
-
-    def check(self) -> None:
-        """Raise ValueError for missing files."""
-        super().check()
-        if self.data is not None:
-            check_path(self.data)
+    data: Path | None = option(
+        None, "A table that has to fit: NAME.csv is of its column NAME.", metavar="DATA.csv", is_read=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

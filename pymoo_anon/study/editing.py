@@ -101,7 +101,7 @@ class OpenHierarchy(NamedTuple):
 
 
 def open_hierarchy(path: Path, profile: Profile) -> OpenHierarchy:
-    """Read a hierarchy, check it, and count the rows of its values, as the profile of its column tells."""
+    """Read and check a hierarchy, and count the rows of its values."""
     text, values = text_of_file(path, str(path))[1], None if profile.is_sampled else list(profile.values)
     findings = check_hierarchy(StringIO(text), values)
     try:

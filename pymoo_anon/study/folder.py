@@ -1,4 +1,4 @@
-"""The folder of a search: its project, front and choice, and those of its audiences."""
+"""The folder of a search: project, front and choice, also of audiences."""
 
 from __future__ import annotations
 

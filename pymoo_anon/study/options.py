@@ -35,6 +35,7 @@ class Option(NamedTuple):
     idle: tuple[str, ...] = ()  # Choices of other options that exclude it
     recorded: bool = True  # Whether the record of a run holds it
     argument: bool = False  # Whether it is an argument without a flag
+    is_read: bool = False  # Whether it names a file that must be there, as a path without a flag does
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,7 @@ class Invocation:
         check_values(self)
         for name, known in options_of(self).items():
             path = getattr(self, name)
-            if known.argument and isinstance(path, Path):
+            if (known.argument or known.is_read) and isinstance(path, Path):
                 check_path(path, folder="FOLDER" in str(known.metavar))
 
 

@@ -1,4 +1,4 @@
-"""A search and its releases as one object: written, recorded, counted again, and seen beside one another."""
+"""A search and its releases as one object."""
 
 from __future__ import annotations
 
