@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.console import COMPILING
-from pymoo_anon.study import Study
 from pymoo_anon.table import Hierarchy
 
 SMALL = ["--rows", "300", "--generations", "5"]
@@ -139,17 +138,6 @@ def write_persons(**others):
     pd.DataFrame(columns).to_csv("mine.csv", index=False)
     Hierarchy.intervals(20, 60, [5, 10, 20]).to_csv("age.csv")
     Hierarchy.flat(["F", "M"]).to_csv("sex.csv")
-
-
-def read_front(project):
-    """Return the front of a project and its record, read anew."""
-    study = Study(project)
-    return study.front, study.record
-
-
-def read_choice(project, front):
-    """Return the choice of a project, read anew."""
-    return Study(project).choice
 
 
 def write_project_of_persons(release=None, require=("k>=2",), **search):

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from arx_projects import IDENTIFYING, INSENSITIVE, QUASI, SENSITIVE, config_of, definition_of, entries, write
-from command import read_front, refused, run
+from command import refused, run
 
 from benchmarks.papers.arx_optima import COLUMN, EIGHT, FOLDER, NINE, Node, Plain
-from pymoo_anon.study import arx
+from pymoo_anon.study import Study, arx
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.tables import open_table, table_of
 
@@ -75,7 +75,7 @@ def test_what_is_taken_over(folder):
         assert line in " ".join(said.split())
         assert line in text
     run("search", "my.toml")
-    front, _ = read_front(own)
+    front = Study(own).front
     assert front.X[:, 0].min() >= 1
     run("release", "my.toml", "--row", "1")
     assert run("verify", "my.toml") == f"{own.release}: holds.\n"
@@ -238,7 +238,8 @@ def test_nine_attributes_give_the_optimum_of_arx(adult_rows, folder, levels, wei
     run("init", "adult.deid")
     run("search", "adult.toml", "--algorithm", "bnb")
     own = read_project(Path("adult.toml"))
-    front, record = read_front(own)
+    study = Study(own)
+    front, record = study.front, study.record
     assert record["certified"]
     (node,) = front.X.tolist()
     names = list(front.table.quasi_identifiers)

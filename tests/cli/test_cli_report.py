@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import command, made_in, read_front, refused, run
+from command import command, made_in, refused, run
 from persons_of_a_report import payload, read
 from test_cli_release import EVIDENCE, RELEASE, write_data, write_project
 
+from pymoo_anon.study import Study
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.tables import population_of
 
@@ -91,7 +92,7 @@ def test_a_population_is_read_like_the_table(with_release):
 def test_a_population_that_is_no_csv_file_is_read_by_its_own_rules(with_release, own):
     pd.read_csv("mine.csv", dtype=str).to_parquet("people.parquet")
     project = read_project(Path("mine.toml"))
-    front, _ = read_front(project)
+    front = Study(project).front
     odd = replace(project, reading=project.reading._replace(**own))
     assert population_of(odd, front.table, "people.parquet").n_rows == front.table.n_rows
 

@@ -12,11 +12,11 @@ from random import Random
 import numpy as np
 import pandas as pd
 import pytest
-from command import read_front, record, refused, run
+from command import record, refused, run
 from rich.console import Console
 
 from pymoo_anon.cli.console import tell_some
-from pymoo_anon.study import engines
+from pymoo_anon.study import Study, engines
 from pymoo_anon.study import proposal as initializing
 from pymoo_anon.study.names import file_names
 from pymoo_anon.study.project import read_project
@@ -454,7 +454,7 @@ def test_a_table_of_duckdb():
     run("search", "project/people.toml", "--generations", "5")
     # Changes of a table in a database are seen by its rows.
     assert len(record(own.output)["inputs"]["sha256"][str(own.data)]) == 64
-    assert len(read_front(own)[0]) > 0
+    assert len(Study(own).front) > 0
 
 
 def test_values_that_no_hierarchy_file_holds_are_said(monkeypatch):

@@ -14,7 +14,6 @@ from command import (
     front,
     made_in,
     own,
-    read_front,
     record,
     refused,
     run,
@@ -24,6 +23,7 @@ from command import (
 from malformed_projects import RIGHT, project_files, tables
 from strategies import times
 
+from pymoo_anon.study import Study
 from pymoo_anon.study.project import read_project
 from pymoo_anon.table import Hierarchy
 
@@ -185,7 +185,8 @@ def test_a_search_of_a_project():
     assert sorted(os.listdir("out")) == [*FILES, "search.npz"]
     assert record("out")["options"]["generations"] == 2
     assert (front("out")["k"] >= 2).all()
-    read, made = read_front(read_project(Path("my.toml")))
+    study = Study.open("my.toml")
+    read, made = study.front, study.record
     assert len(read) > 0
     assert list(read.to_frame()) == list(front("out"))
     assert read.to_frame().to_numpy().tolist() == front("out").to_numpy().tolist()
@@ -206,7 +207,7 @@ def test_from_another_folder(monkeypatch, right_project):
     monkeypatch.chdir("elsewhere")
     run("search", "../my.toml")
     assert sorted(os.listdir("../out")) == [*FILES, "search.npz"]
-    assert len(read_front(read_project(right_project / "my.toml"))[0]) > 0
+    assert len(Study.open(right_project / "my.toml").front) > 0
 
 
 def test_a_project_file_is_never_overwritten():
@@ -258,7 +259,7 @@ def change(path, old, new):
 def test_results_of_something_else_are_refused(searched, path, old, new, message):
     change(path, old, new)
     with pytest.raises(ValueError, match=message) as error:
-        read_front(read_project(Path("my.toml")))
+        _ = Study.open("my.toml").front
     assert "\n" not in str(error.value)
 
 
@@ -286,7 +287,7 @@ def test_results_of_something_else_are_refused(searched, path, old, new, message
 def test_a_search_that_was_edited_since_is_noticed(searched, old, new, changed):
     change("my.toml", old, new)
     if changed is None:
-        assert len(read_front(read_project(Path("my.toml")))[0]) > 0
+        assert len(Study.open("my.toml").front) > 0
         return
     told = f"changed since: {changed} in [search] of my.toml; search again"
     for name in ("pick", "release", "report"):
@@ -295,12 +296,12 @@ def test_a_search_that_was_edited_since_is_noticed(searched, old, new, changed):
 
 def test_what_was_asked_for_on_the_command_line_may_stand_in_the_file_or_not():
     run("search", "my.toml", "--require", "k>=4")
-    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
+    assert len(Study.open("my.toml").front) > 0
     change("my.toml", "k>=2", "k>=4")
-    assert len(read_front(read_project(Path("my.toml")))[0]) > 0
+    assert len(Study.open("my.toml").front) > 0
     change("my.toml", "k>=4", "k>=3")
     with pytest.raises(ValueError, match=r"changed since: require in \[search\]"):
-        read_front(read_project(Path("my.toml")))
+        _ = Study.open("my.toml").front
 
 
 def test_every_key_of_a_record_is_checked(searched):
@@ -310,7 +311,7 @@ def test_every_key_of_a_record_is_checked(searched):
     for damaged in [*lacking, json.dumps({**whole, "algorithm": {}}), "[" * 100_000]:
         Path("out/run.json").write_text(damaged)
         with pytest.raises(ValueError, match="must be what pymoo-anon search wrote"):
-            read_front(read_project(Path("my.toml")))
+            _ = Study.open("my.toml").front
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the system has no such files")
@@ -329,7 +330,7 @@ def test_what_never_ends_is_not_read(searched, path, got):
         Path(file).unlink()
         os.mkfifo(file)
         with pytest.raises(ValueError, match=re.escape(file)):
-            read_front(read_project(Path("my.toml")))
+            _ = Study.open("my.toml").front
         Path(file).unlink()
         Path(file).write_bytes(whole)
 

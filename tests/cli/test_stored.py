@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command import made_in, read_front, record, refused, run, write_persons, write_project_of_persons
+from command import made_in, record, refused, run, write_persons, write_project_of_persons
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.objectives.base import marked_class
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.problems.journal import fingerprint
-from pymoo_anon.study import engines
+from pymoo_anon.study import Study, engines
 from pymoo_anon.study.names import checksum
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.stored import read_search, write_search
@@ -54,12 +54,12 @@ def forget():
 
 
 def test_what_is_read_is_what_the_table_gives(project):
-    stored, _ = read_front(project)
+    stored = Study(project).front
     decoded = [stored.problem.decode(x) for x in stored.X]
     marked = [stored.marked(one) for one in stored.problem.measured]
     lost = [stored.lost(place) for place in range(len(stored))]
     forget()
-    anew, _ = read_front(project)
+    anew = Study(project).front
     assert fingerprint(stored.problem, {}) == fingerprint(anew.problem, {})
     assert [anew.problem.decode(x) for x in anew.X] == decoded
     assert np.array_equal(stored.X, anew.X)
@@ -166,10 +166,10 @@ def test_pick_opens_no_table_and_makes_no_recoding(project, monkeypatch):
         raise AssertionError("the table is opened")
 
     monkeypatch.setattr(engines, "open_frame", refuse)
-    front, _ = read_front(project)
+    front = Study(project).front
     monkeypatch.setattr(type(front.problem), "_measure", refuse)
     monkeypatch.setattr("pymoo_anon.problems.local_recoding.recode", refuse)
-    front, _ = read_front(project)
+    front = Study(project).front
     assert front.choose(require=[KAnonymity() >= 2]).values["k"] >= 2
     assert len([front.problem.decode(x) for x in front.X]) == len(front)
 
