@@ -224,27 +224,34 @@ def test_every_type_of_sqlite_is_equal():
     assert open_frame(Reading(source._replace(table="new's")), list).fetchall() == frame.fetchall()
 
 
-@pytest.mark.parametrize("column", ["whole", "broken", "text", "code"])
-@pytest.mark.parametrize("kind", ["csv", "parquet", "xlsx"])
-def test_every_type_comes_out_of_a_file_equal_or_is_refused(column, kind):
+@pytest.mark.parametrize(
+    ("kind", "columns"),
+    [
+        ("csv", ["whole", "broken", "text", "code"]),
+        ("parquet", ["whole", "broken", "text", "code"]),
+        ("xlsx", ["broken", "text", "code"]),
+        ("xlsx", ["whole"]),
+    ],
+)
+def test_every_type_comes_out_of_a_file_equal_or_is_refused(kind, columns):
     """Recount what was written: it has the same cells, or nothing is released."""
     with closing(sqlite3.connect("data.sqlite")) as connection, connection:
-        connection.execute("CREATE TABLE patients (age, value)")
-        rows = zip([30, 30, 40, 40] * 3, CELLS[column] * 3, strict=True)
-        connection.executemany("INSERT INTO patients VALUES (?, ?)", rows)
-    run("init", "data.sqlite", "--role", "age=quasi-identifier", "--role", "value=sensitive")
+        connection.execute(f"CREATE TABLE patients (age, {', '.join(columns)})")
+        rows = zip([30, 30, 40, 40] * 3, *(CELLS[name] * 3 for name in columns), strict=True)
+        connection.executemany(f"INSERT INTO patients VALUES (?{', ?' * len(columns)})", rows)
+    run("init", "data.sqlite", "--role", "*=sensitive", "--role", "age=quasi-identifier")
     run("search", "patients.toml", "--objectives", "k,GLM")
     asked = "release", "patients.toml", "--row", "1", "--output", f"out.{kind}", "--anyway", "it is only a test here"
-    want = [None if cell == "" else float(cell) if column == "broken" and cell else cell for cell in CELLS[column]]
-    if kind == "xlsx" and column == "whole":
+    if columns == ["whole"]:
         # A workbook holds 15 digits.
         run(*asked, code=1)
         assert not Path("out.xlsx").exists()
         return
     run(*asked)
-    source = source_of(f"out.{kind}", Path())
-    got = {cell for _, cell in opened(Reading(source))}
-    assert got == {str(cell) if kind == "csv" and cell is not None else cell for cell in want}
+    _, *got = zip(*opened(Reading(source_of(f"out.{kind}", Path()))), strict=True)
+    for name, cells_of_it in zip(columns, got, strict=True):
+        want = [None if cell == "" else float(cell) if name == "broken" and cell else cell for cell in CELLS[name]]
+        assert {*cells_of_it} == {str(cell) if kind == "csv" and cell is not None else cell for cell in want}
 
 
 def test_workbooks_that_are_unclear_are_one_sentence():
