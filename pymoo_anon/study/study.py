@@ -89,7 +89,7 @@ class Study(SearchFolder):
             ValueError: The point cannot be released.
             RecountError: The recount of the written file contradicts a promise.
         """
-        check_recoding(self, local, lower_bound)
+        _check_recoding(self, local, lower_bound)
         with tried(self.folder, [RELEASES]):
             choice = self.point(row)
         asked: dict[str, Any] = {"suppressed": suppressed, "local": local, "output": output, "table": table}
@@ -98,16 +98,16 @@ class Study(SearchFolder):
         with tried(paths[0].parent, [path.name for path in paths], self.files) as temporary:
             new = temporary / target.documents(self.project.path.parent).name
             try:
-                made = recoded(self, choice, target.kind, suppressed, local, anyway)
+                made = _recoded(self, choice, target.kind, suppressed, local, anyway)
             except RefinementError as error:
                 raise ValueError(f"local {error.change}. Nothing was written.") from None
-            with written(self, made, target, new) as (again, sha256, moved):
+            with _written(self, made, target, new) as (again, sha256, moved):
                 show("Step 3 of 4: counting again")
                 release = made.counted_again(again)
                 show("Step 4 of 4: writing evidence and codebook")
-                release, told = documented(self, new, choice, release, target, sha256, asked)
+                release, told = _documented(self, new, choice, release, target, sha256, asked)
                 moved += put_in_place(temporary, paths[0].parent, [path.name for path in paths])
-        remember(self, *told)
+        _remember(self, *told)
         return release
 
     # --- counting again -----------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ class Study(SearchFolder):
         found, _ = {}, self.front
         for path in paths:
             show(f"Recoding and counting {path} again")
-            found[path] = broken_promises(self, path)
+            found[path] = _broken_promises(self, path)
         return found
 
     # --- the report ---------------------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ class Study(SearchFolder):
         if population_size is not None:
             head["population_size"] = population_size
         show("Step 2 of 3: recoding and counting again")
-        told = evidence_of(self, choice)
+        told = _evidence_of(self, choice)
         files = tried(target.parent, [target.name], [released, beside(released, EVIDENCE), *self.files])
         with files as temporary:
             show("Step 3 of 3: writing the report")
@@ -210,7 +210,7 @@ def target_of(study: Study, output: Any, table: str | None) -> tuple[Source, lis
 
 
 @contextmanager
-def written(study: Study, made: Recoded, target: Source, new: Path) -> Iterator[tuple[Any, str, list[Path]]]:
+def _written(study: Study, made: Recoded, target: Source, new: Path) -> Iterator[tuple[Any, str, list[Path]]]:
     """Write a release, and yield the table read again, its checksum, and a list for moved files."""
     moved: list[Path] = []
     if target.table is None:
@@ -228,7 +228,7 @@ def written(study: Study, made: Recoded, target: Source, new: Path) -> Iterator[
         raise
 
 
-def source_at(study: Study, path: Path) -> Source:
+def _source_at(study: Study, path: Path) -> Source:
     """Return the released table with documents beside a path."""
     folder, own = study.project.path.parent, study.project
     for one in reversed(study.releases):
@@ -237,7 +237,7 @@ def source_at(study: Study, path: Path) -> Source:
     return own.release if own.documents == path else source_of(str(path), Path())
 
 
-def broken_promises(study: Study, path: Path) -> list[str]:
+def _broken_promises(study: Study, path: Path) -> list[str]:
     """Return the broken promises of a release to any audience, in words."""
     (*_, audience) = [one.audience for one in study.releases if study.path_of(one) == path] or [None]
     try:
@@ -252,7 +252,7 @@ def broken_promises(study: Study, path: Path) -> list[str]:
         return [f"{known} is missing"]
     try:
         told = read_evidence(known)
-        if engines.checksum_of(source_at(study, path)) != told["checksums"]["output"].get(path.name):
+        if engines.checksum_of(_source_at(study, path)) != told["checksums"]["output"].get(path.name):
             return [f"the {'file' if path.is_file() else 'table'} has changed: its checksum differs"]
         return _counted_again(study, path, told)
     except ValueError as error:
@@ -260,7 +260,7 @@ def broken_promises(study: Study, path: Path) -> list[str]:
 
 
 def _counted_again(study: Study, path: Path, told: Mapping[str, Any]) -> list[str]:
-    source = source_at(study, path)
+    source = _source_at(study, path)
     again = _recoded_again(study, told, path, source.kind)
     written = again.grouped(open_again(study.project, source))
     try:
@@ -295,10 +295,10 @@ def _recoded_again(study: Study, told: Mapping[str, Any], path: Path, kind: str)
     choice = replace(front.choose(row=rows[0]), requirements=asked)
     local = told["chosen"]["local"]
     is_refined = local is not None and local["refined"]
-    return recoded(study, choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
+    return _recoded(study, choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
 
 
-def evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
+def _evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
     """Return the evidence of the last release, which is of a point and holds."""
     told, released = study.evidence, study.released
     if told is None:
@@ -308,7 +308,7 @@ def evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
         raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
     if not is_there(study, released):
         raise ValueError(f"{released} is missing, and {path} is there; {again} writes both")
-    if engines.checksum_of(source_at(study, released)) != told["checksums"]["output"].get(released.name):
+    if engines.checksum_of(_source_at(study, released)) != told["checksums"]["output"].get(released.name):
         raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
     if broken := _counted_again(study, released, told):
         raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")
@@ -317,10 +317,10 @@ def evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
 
 def is_there(study: Study, path: Path) -> bool:
     """Return whether a released file is there, or the evidence of a table."""
-    return (path if source_at(study, path).table is None else beside(path, EVIDENCE)).is_file()
+    return (path if _source_at(study, path).table is None else beside(path, EVIDENCE)).is_file()
 
 
-def check_recoding(study: Study, local: bool, lower_bound: int | None) -> None:
+def _check_recoding(study: Study, local: bool, lower_bound: int | None) -> None:
     """Raise on options for the other kind of recoding."""
     is_local = not isinstance(study.problem, LatticeProblem)
     if lower_bound is not None and not is_local:
@@ -331,7 +331,6 @@ def check_recoding(study: Study, local: bool, lower_bound: int | None) -> None:
 
 
 def _entry_of(study: Study, choice: Choice, made: Release, target: Source, sha256: str) -> Released:
-    """Return the record of a release."""
     folder, x = study.project.path.parent, [int(one) for one in choice.x]
     columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
     own = path_from(folder, target.documents(folder)), sha256, x, made.suppressed, columns, made.recoding, bounds
@@ -341,10 +340,10 @@ def _entry_of(study: Study, choice: Choice, made: Release, target: Source, sha25
     return Released(*own, study.audience, place, target.table)
 
 
-def documented(
+def _documented(
     study: Study, new: Path, choice: Choice, made: Release, target: Source, sha256: str, asked: Mapping[str, Any]
 ) -> tuple[Release, tuple[Released, list[Released], Together | None]]:
-    """Write evidence and codebook, and return the release, and what `remember` takes."""
+    """Write evidence and codebook, and return the release, and what `_remember` takes."""
     done = _entry_of(study, choice, made, target, sha256)
     made, earlier, told = _beside_others(study, made, done, asked["anyway"])
     content = evidence(
@@ -363,7 +362,7 @@ def documented(
     return made, (done, earlier, told)
 
 
-def recoded(
+def _recoded(
     study: Study, choice: Choice, kind: str, suppressed: str | None, is_refined: bool, anyway: str | None
 ) -> Recoded:
     """Recode the table of a project for a release of a kind."""
@@ -374,7 +373,7 @@ def recoded(
     return recode(frame, study.problem, choice, roles)
 
 
-def remember(study: Study, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
+def _remember(study: Study, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
     """Record a release, and warn of earlier ones."""
     study.releases = [*(one for one in study.releases if one != done), done]
     with replaced(study.folder / RELEASES) as path:
@@ -393,7 +392,6 @@ def _checksums_of(study: Study, output: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _search_of(study: Study, choice: Choice, asked: Mapping[str, Any], told: Together | None) -> dict[str, Any]:
-    """Return the facts about the search for the evidence."""
     passes, found = asked["lower-bound"], study.record if study.audience is None else study.audience_search[1]
     return {
         "algorithm": found["algorithm"]["name"],
@@ -406,7 +404,6 @@ def _search_of(study: Study, choice: Choice, asked: Mapping[str, Any], told: Tog
 
 
 def _commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
-    """Return the commands that make the same release again."""
     file = str(project)
     commands, row = [["pymoo-anon", "search", file]], ["--row", str(choice.row + 1)]
     again = ["pymoo-anon", "release", file]
@@ -423,7 +420,6 @@ def _commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> lis
 
 
 def _warning_of(one: Released, is_current: bool, told: Together | None, n_others: int) -> str:
-    """Return a warning of another release of the same table."""
     is_another = "is another release of this table" if is_current else "was another release of this table until now"
     who = f"{one.file} {is_another}. Whoever has {'both' if n_others == 1 else 'all of them'}"
     if told is None:
@@ -474,7 +470,6 @@ def _of_today(study: Study, told: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _records_of(releases: Sequence[Released]) -> list[dict[str, Any]]:
-    """Return releases as evidence has them."""
     return [{"point": None, **{key: getattr(one, key) for key in Released._fields[:4]}} for one in releases]
 
 
