@@ -172,17 +172,11 @@ class Study(SearchFolder):
 
         target, released, choice = Path(output), self.released, self.choice
         persons = None if population is None else population_of(self.project, self.table, population)
-        head: dict[str, Any] = {
-            **self.project.report,
-            "data": Path(str(self.project.data)).name,
-            "release": released.name,
-        }
-        if population_size is not None:
-            head["population_size"] = population_size
+        size = {} if population_size is None else {"population_size": population_size}
         show("Step 2 of 3: recoding and counting again")
         told = _evidence_of(self, choice)
-        files = tried(target.parent, [target.name], [released, beside(released, EVIDENCE), *self.files])
-        with files as temporary:
+        read = [released, beside(released, EVIDENCE), *self.files]
+        with tried(target.parent, [target.name], read) as temporary:
             show("Step 3 of 3: writing the report")
             write_report(
                 temporary / target.name,
@@ -193,7 +187,9 @@ class Study(SearchFolder):
                 threshold=threshold,
                 population=persons,
                 external=external,
-                **head,
+                data=Path(str(self.project.data)).name,
+                release=released.name,
+                **{**self.project.report, **size},
             )
             put_in_place(temporary, target.parent, [target.name])
         return told
