@@ -174,8 +174,7 @@ class Study(SearchFolder):
         persons = None if population is None else population_of(self.project, self.table, population)
         size = {} if population_size is None else {"population_size": population_size}
         show("Step 2 of 3: recoding and counting again")
-        told = _evidence_of(self, choice)
-        read = [released, beside(released, EVIDENCE), *self.files]
+        told, read = _evidence_of(self, choice), [released, beside(released, EVIDENCE), *self.files]
         with tried(target.parent, [target.name], read) as temporary:
             show("Step 3 of 3: writing the report")
             write_report(
