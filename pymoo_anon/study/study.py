@@ -172,7 +172,6 @@ class Study(SearchFolder):
 
         target, released, choice = Path(output), self.released, self.choice
         persons = None if population is None else population_of(self.project, self.table, population)
-        size = {} if population_size is None else {"population_size": population_size}
         show("Step 2 of 3: recoding and counting again")
         told, read = _evidence_of(self, choice), [released, beside(released, EVIDENCE), *self.files]
         with tried(target.parent, [target.name], read) as temporary:
@@ -188,7 +187,7 @@ class Study(SearchFolder):
                 external=external,
                 data=Path(str(self.project.data)).name,
                 release=released.name,
-                **{**self.project.report, **size},
+                **{**self.project.report, **({} if population_size is None else {"population_size": population_size})},
             )
             put_in_place(temporary, target.parent, [target.name])
         return told
