@@ -23,8 +23,7 @@ from pymoo_anon.study.names import HIERARCHIES, SUPPRESSED, path_from, source_of
 from pymoo_anon.study.options import Settings, bounds_of_adversary, command, measures_in, usual
 from pymoo_anon.study.project import ROLES, Project
 from pymoo_anon.study.proposal import Proposer, reading_of
-from pymoo_anon.study.requiring import in_words, told_measures, unmet
-from pymoo_anon.study.tables import Roles, constraint, measures_by_name
+from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
 from pymoo_anon.table.delimited import text_of_file
 from pymoo_anon.table.hierarchy import Hierarchy

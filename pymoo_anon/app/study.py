@@ -27,11 +27,10 @@ from pymoo_anon.publishing.report.values import side_by_side
 from pymoo_anon.study.names import ALGORITHMS, CHOICE, JOURNAL, RECORD
 from pymoo_anon.study.options import Settings, command
 from pymoo_anon.study.project import ROLES
-from pymoo_anon.study.releasing import all_together, target_of
-from pymoo_anon.study.requiring import told_measures
 from pymoo_anon.study.search import Run, searched_folder
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside, bound_text
-from pymoo_anon.study.study import Study
+from pymoo_anon.study.study import Study, all_together, target_of
+from pymoo_anon.study.tables import told_measures
 
 # A growing front is drawn with so many points at most, those that were found last.
 _MOST_DRAWN = 400

@@ -12,8 +12,7 @@ from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import working
 from pymoo_anon.cli.options import ReportRequest
 from pymoo_anon.study.options import options_named
-from pymoo_anon.study.releasing import release_command
-from pymoo_anon.study.study import Study
+from pymoo_anon.study.study import Study, release_command
 
 
 def run_report(asked: ReportRequest, console: Console) -> None:
