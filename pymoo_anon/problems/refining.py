@@ -1,9 +1,8 @@
-"""Refinement of a point as a local recoding, and advice against loss."""
+"""Refinement of a point as a local recoding."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,11 +10,10 @@ from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, number
 from pymoo_anon.engine.classes import EquivalenceClasses, marked_class
-from pymoo_anon.objectives.loss import GeneralLossMetric, attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity
-from pymoo_anon.problems.arguments import RefinementError, column_name, measure_names
+from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import base_weights
 from pymoo_anon.problems.requirements import holds_by_construction, requirements_of
@@ -156,60 +154,3 @@ def _check_kept(
         if worse or not all(one.keeps(np.array([new]))[0] for one in required if one.objective == measure):
             change = "raise" if new > old else "lower"
             raise RefinementError(f"would {change} {name} from {number(old)} to {number(new)}")
-
-
-# --- advice -----------------------------------------------------------------------------------------------------------
-
-
-# A choice that loses a smaller share of the detail needs no advice, and a way that saves less than a tenth is none.
-_MUCH, _LESS = 0.4, 0.9
-
-# Tables of more cells are not refined for a figure alone: a million take less than a second.
-_MOST_REFINED = 3_000_000
-
-
-def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
-    """Return one line of advice for a choice that loses much, else nothing.
-
-    >>> from pymoo_anon.datasets import make_census
-    >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
-    >>> front = problem.front(problem.pareto_set()).sorted()
-    >>> less_lost(front, front.choose(require=[KAnonymity() >= 30]), "mark")
-    '88 % lost. Less: k = 8 (row 5, 78 %), no age (-12 %).'
-    """
-    n_rows, names = front.table.n_rows, list(front.table.quasi_identifiers)
-    by_column = front.lost(front.place_of(choice)) / (n_rows * len(names))
-    lost, costly = float(by_column.sum()), int(by_column.argmax())
-    if lost < _MUCH:
-        return ""
-    ways = [*_refined(front, choice, lost), *_smaller_k(front, choice, suppressed, lost)]
-    ways.append(f"no {column_name(names[costly])} (-{by_column[costly]:.0%})")
-    return f"{lost:.0%} lost. Less: {', '.join(ways)}.".replace("%", " %")
-
-
-def _refined(front: Front, choice: Choice, lost: float) -> list[str]:
-    cells = front.table.tuples.codes.size
-    if cells > _MOST_REFINED or not isinstance(front.problem, LatticeProblem):
-        return ["release --local"] * isinstance(front.problem, LatticeProblem)
-    try:
-        # Top-down is quicker than the method of a release, and loses a little more.
-        made = front.table.equivalence_classes(refine(front.problem, choice, "top-down"))
-    except ValueError:
-        return []
-    share = attribute_losses(made).sum() / (made.n_rows * front.table.tuples.codes.shape[1])
-    return [f"release --local ({share:.0%})"] if share < _LESS * lost else []
-
-
-def _smaller_k(front: Front, choice: Choice, suppressed: str, lost: float) -> list[str]:
-    k = next((one for one in front.problem.measured if isinstance(one, KAnonymity)), None)
-    loss = GeneralLossMetric()
-    if k is None or loss not in front.problem.measured:
-        return []
-    place = front.place_of(choice)
-    values, shares = front.values(k), front.values(loss) / front.table.tuples.codes.shape[1] / front.table.n_rows
-    kept = [one for one in choice.requirements if not isinstance(one.objective, KAnonymity)]
-    fits = (shares < _LESS * lost) & (values < values[place])
-    fits &= np.all([fits, *(one.keeps(front.values(one.objective)) for one in kept)], axis=0)
-    places = sorted(np.flatnonzero(fits).tolist(), key=lambda place: -values[place])
-    found = (place for place in places if front.refusal(place, suppressed, kept) is None)
-    return [f"k = {values[place]:,.0f} (row {place + 1}, {shares[place]:.0%})" for place in islice(found, 1)]
