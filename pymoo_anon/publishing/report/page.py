@@ -15,7 +15,7 @@ from pymoo_anon._messages import listed
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report import decision, people, values
-from pymoo_anon.publishing.report.cells import Row, Table, View, one_line, resource, template
+from pymoo_anon.publishing.report.cells import Row, Table, View, cell_text, one_line, resource
 from pymoo_anon.publishing.report.charts import charts, front_chart, script
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject, checked_subject
 from pymoo_anon.table.microdata import Microdata
@@ -129,7 +129,7 @@ def _page(subject: Subject) -> str:
     missing = [words for words in ABOUT.values() if words not in about]
     if subject.external:
         about, missing = {words: said for words, said in about.items() if words != ABOUT["data"]}, []
-    frame: str = template("report.html.jinja").render(
+    frame: str = _template().render(
         subject=subject,
         own=own,
         about=about,
@@ -151,6 +151,16 @@ def _page(subject: Subject) -> str:
         data=_markup("@data@"),
     )
     return frame.replace("@data@", _embedded(payload))
+
+
+def _template() -> Any:
+    """Return the template of the page, which escapes all it is given."""
+    # Loaded late: a release does not need it.
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["shown"] = cell_text
+    return environment.from_string(resource("report.html.jinja"))
 
 
 def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
