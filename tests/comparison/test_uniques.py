@@ -80,7 +80,7 @@ def test_large_domains_are_sorted(monkeypatch, slots):
 
 def test_keys_that_outgrow_64_bits_are_numbered_anew():
     rows = np.arange(40)[:, np.newaxis] // np.array([1, 2, 3, 4])
-    wide = [uniques._Numbers(np.unique(own, return_inverse=True)[1] * 2**28, 2**34) for own in rows.T]
+    wide = [np.unique(own, return_inverse=True)[1] * 2**28 for own in rows.T]
     found = uniques._uniqueness_of(tuple(NAMES), wide)
     assert found.added.to_dict() == plain(rows.tolist(), NAMES, 3)[3]
     assert found.with_minimal == plain(rows.tolist(), NAMES, 3)[2]
