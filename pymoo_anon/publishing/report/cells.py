@@ -50,6 +50,7 @@ class Table:
     caption: str  # Subject of the table, in words
     columns: tuple[Heading, ...]  # Its columns; charts know them as c0, c1, ...
     rows: tuple[Row, ...]  # Its rows, each with a cell for every column
+    chart: str | None = None  # The kind of chart that draws it, or None
 
     @property
     def widths(self) -> tuple[int, ...]:

@@ -85,7 +85,7 @@ def front_view(subject: Subject) -> View:
         cells = [cell for column in values for cell in column[place]]
         rows.append((subject.number(place), *cells, int(front.n_suppressed[place]), points[place], *last))
     caption = "The points of the front. None is better than another in every measure."
-    return View((_proof(subject),), (Table("front", caption, tuple(columns), tuple(rows)),))
+    return View((_proof(subject),), (Table("front", caption, tuple(columns), tuple(rows), "front"),))
 
 
 def point_label(shown: list[Measure], row: Row) -> str:

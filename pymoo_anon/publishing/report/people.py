@@ -76,7 +76,7 @@ def risks_view(subject: Subject, member: Member) -> View:
         before, after = (_in_population(subject, own) for own in (subject.raw.classes, classes))
         rows.append(_risk_row(subject, "journalist, highest", before, after))
     columns = (Heading("risk"), *_shares(subject), Heading("for comparison", "share"))
-    risks = Table("risks", "The risks of identification.", columns, tuple(rows))
+    risks = Table("risks", "The risks of identification.", columns, tuple(rows), "risks")
     words, uniques = _uniques(subject, member)
     return View((*_compared(subject, member), *words), (risks, _at_risk(subject, member), *uniques))
 
@@ -130,7 +130,7 @@ def _at_risk(subject: Subject, member: Member) -> Table:
         ]
         told.append((share_text(limit), *shares, enough))
     title = "Records at risk: the share of the rows in classes whose risk is above a limit."
-    return Table("at_risk", title, (*columns, Heading("classes smaller than", "whole")), tuple(told))
+    return Table("at_risk", title, (*columns, Heading("classes smaller than", "whole")), tuple(told), "at_risk")
 
 
 def _shares(subject: Subject) -> list[Heading]:
@@ -229,7 +229,7 @@ def _sure(subject: Subject, place: int, name: str, found: list[Inference]) -> Ta
         label = "all" if i == TENTHS else f"{100 * i // TENTHS}–{100 * (i + 1) // TENTHS} %"
         rows.append((label, *(cell_of(one.sure[i]) for one in found)))
     columns = (Heading("share of the likeliest value"), *_shares(subject))
-    return Table(f"sure{place}", f"{name}: how sure a guess is, by share of the rows.", columns, tuple(rows))
+    return Table(f"sure{place}", f"{name}: how sure a guess is, by share of the rows.", columns, tuple(rows), "sure")
 
 
 def _worst(subject: Subject, member: Member, place: int, name: str, found: Inference) -> Table:
@@ -310,7 +310,7 @@ def _histogram(subject: Subject, member: Member) -> Table:
         Heading("classes", "whole"),
         *([] if k is None else [Heading("against the required k")]),
     )
-    return Table("sizes", f"How many {subject.unit} are in classes of which size.", columns, tuple(rows))
+    return Table("sizes", f"How many {subject.unit} are in classes of which size.", columns, tuple(rows), "sizes")
 
 
 def _ends(edges: list[int], i: int) -> str:
@@ -338,7 +338,11 @@ def bias_view(subject: Subject, member: Member) -> View:
     ]
     columns = headings("attribute", "group", **{subject.unit: "whole"}, information_lost="share", mean_risk="share")
     caption = f"Who loses most: groups of {subject.unit}, the greatest mean loss first."
-    tables = (Table("groups", caption, columns, tuple(groups)), _quantiles(loss, size, risk), _lorenz(loss, size))
+    tables = (
+        Table("groups", caption, columns, tuple(groups), "groups"),
+        _quantiles(loss, size, risk),
+        _lorenz(loss, size),
+    )
     return View(tuple(words), (*tables, _smallest(subject, member)))
 
 
@@ -386,7 +390,7 @@ def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
         Heading("of all class sizes", "share"),
         Heading("of all loss", "share"),
     )
-    return Table("lorenz", "Shares of the privacy and of the loss, those with least first.", columns, rows)
+    return Table("lorenz", "Shares of the privacy and of the loss, those with least first.", columns, rows, "lorenz")
 
 
 def _smallest(subject: Subject, member: Member) -> Table:
