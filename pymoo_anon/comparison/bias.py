@@ -7,7 +7,7 @@ measures of it. Everything here counts tuples (rows of the table): a value of a 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -185,10 +185,17 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any,
     return found.assign(difference=found["difference"] / found["tuples"])
 
 
-def people_by(
-    table: Microdata, vector: PropertyVector, column: Any, level: int
-) -> tuple[tuple[Hashable, ...], Ints, Ints | slice, Ints]:
-    """Return names of groups, and of tuples by group, place of the value and count."""
+class People(NamedTuple):
+    """The people of a table in groups, by their places in a property vector."""
+
+    labels: tuple[Hashable, ...]  # Labels of the groups
+    groups: Ints  # Group of some tuples that share a value
+    places: Ints | slice  # Place of this value
+    counts: Ints  # Number of these tuples
+
+
+def people_by(table: Microdata, vector: PropertyVector, column: Any, level: int) -> People:
+    """Group the people of a table by the values of a column, or by a level of its hierarchy."""
     names = table.domain_of(column)
     own = table.tuples.columns[column]
     if column in table.quasi_identifiers:
@@ -198,15 +205,15 @@ def people_by(
         # A distinct tuple has one value of a quasi-identifier.
         groups = hierarchy.groups[level][own.values]
         groups = groups if vector.unit is None else groups[vector.distinct_tuples]
-        return hierarchy.labels[level], groups, slice(None), vector.counts
+        return People(hierarchy.labels[level], groups, slice(None), vector.counts)
     if level != 0:
         raise ValueError(f"level must be 0 for {column!r}, which has no hierarchy, got {level!r}")
     if vector.unit == column:
-        return names, own.values, np.arange(len(own.values)), own.counts
+        return People(names, own.values, slice(None), own.counts)
     if vector.unit is None:
         # The tuples of a distinct tuple may differ in the column, but have one value in the vector.
         places = np.repeat(np.arange(table.n_distinct), np.diff(own.starts))
-        return names, own.values, places, own.counts
+        return People(names, own.values, places, own.counts)
     raise ValueError(
         f"column must be {vector.unit!r} or a quasi-identifier for {vector!r}, which has one value for all tuples "
         f"with one {vector.unit!r}, got {column!r}"

@@ -348,22 +348,15 @@ def bias_view(subject: Subject, member: Member) -> View:
 
 def _losers(subject: Subject, loss: PropertyVector, risk: PropertyVector) -> list[Row]:
     rows: list[Row] = []
-    vectors = [(own.values, own.values * own.counts) for own in (loss, risk)]
     for name, own in subject.people:
-        # The mean over the people of each group.
-        shares, chances = (
-            np.bincount(own.groups, whole if own.places is None else values[own.places] * own.counts, len(own.labels))
-            / np.maximum(own.people, 1)
-            for values, whole in vectors
+        people, lost, chances = (
+            np.bincount(own.groups, own.counts * values, len(own.labels))
+            for values in (1, loss.values[own.places], risk.values[own.places])
         )
-        for group in np.flatnonzero(own.people).tolist():
-            told = (
-                one_line(own.labels[group]),
-                int(own.people[group]),
-                cell_of(shares[group]),
-                cell_of(chances[group]),
-            )
-            rows.append((one_line(name), *told))
+        for group in np.flatnonzero(people).tolist():
+            n, label = int(people[group]), one_line(own.labels[group])
+            # The mean over the people of the group.
+            rows.append((one_line(name), label, n, cell_of(lost[group] / n), cell_of(chances[group] / n)))
     return sorted(rows, key=lambda row: -_share(row))[:_MOST_LOSERS]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import counted, one_of, unit_of_rows
+from pymoo_anon.comparison.bias import People, people_by
 from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.risk import by_class, worst_first
 from pymoo_anon.comparison.utility import CountQueries
@@ -85,28 +86,6 @@ class Inference(NamedTuple):
                 for at in worst_first(found, MOST_CLASSES).index
             ],
         )
-
-
-class People(NamedTuple):
-    """The people of a table in groups: numbers of people, and of their distinct tuples."""
-
-    labels: tuple[Hashable, ...]
-    people: Ints  # (n_groups,)
-    groups: Ints  # Group of each distinct tuple, or of each pair of one and a sensitive value
-    places: Ints | None  # The distinct tuple of each pair, or None for distinct tuples
-    counts: Ints  # The people of each
-
-    @classmethod
-    def of_level(cls, table: Microdata, name: Name, level: int) -> People:
-        """Return the groups of a level, which is 0 for sensitive columns."""
-        own, hierarchy = table.tuples.columns[name], table.quasi_identifiers.get(name)
-        groups, labels = own.values, table.domain_of(name)
-        if hierarchy is not None:
-            groups, labels = hierarchy.groups[level][groups], hierarchy.labels[level]
-        places = None if hierarchy is not None else np.repeat(np.arange(table.n_distinct), np.diff(own.starts))
-        people = np.bincount(groups, own.counts, len(labels)).astype(np.int64)
-        # Small numbers, since all points are counted by them.
-        return cls(labels, people, groups.astype(np.min_scalar_type(len(labels))), places, own.counts)
 
 
 @dataclass(frozen=True)
@@ -251,7 +230,8 @@ class Subject:
             few = [level for level in several if n_groups[level] <= _MOST_GROUPS]
             chosen += [(name, level) for level in few[:1] or several[-1:]]
         chosen += [(name, 0) for name in self.table.sensitive if len(self.table.domain_of(name)) <= _MOST_VALUES]
-        return [(name, People.of_level(self.table, name, level)) for name, level in chosen]
+        whole = TupleLoss().measure(self.raw.classes)
+        return [(name, people_by(self.table, whole, name, level)) for name, level in chosen]
 
     @property
     def problem(self) -> AnonymizationProblem:
