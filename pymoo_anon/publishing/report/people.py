@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import listed
-from pymoo_anon.comparison.bias import QUANTILES, distribution, gini, lorenz_curve
+from pymoo_anon.comparison.comparing import QUANTILES, distribution, gini, lorenz_curve
 from pymoo_anon.comparison.properties import BreachProbability, ClassSize, PropertyVector, TupleLoss
 from pymoo_anon.comparison.risk import PopulationUniques, population_uniques
 from pymoo_anon.objectives.loss import GeneralLossMetric

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import counted, one_of, unit_of_rows
-from pymoo_anon.comparison.bias import People, people_by
+from pymoo_anon.comparison.comparing import People, people_by
 from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.risk import by_class, worst_first
 from pymoo_anon.comparison.utility import CountQueries
