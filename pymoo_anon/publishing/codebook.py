@@ -233,7 +233,7 @@ def _runs(numbers: Sequence[int], alone: int | None = None) -> Iterator[list[int
         yield [number for _, number in own]
 
 
-# --- guaranteed counts, sums and means ---------------------------------------------------------------------------------
+# --- guaranteed counts, sums and means --------------------------------------------------------------------------------
 
 #: Values behind labels: a codebook, or a hierarchy for each generalized column.
 Meanings: TypeAlias = "pd.DataFrame | Mapping[Name, Hierarchy]"
