@@ -101,13 +101,6 @@ def test_marked_rows_that_are_too_few_are_refused_and_dropping_is_named():
     assert (made.n_suppressed, made.suppressed, len(made.frame)) == (1, "drop", 11)
 
 
-def test_marked_rows_that_are_enough_hold():
-    made = release(HOSPITAL, hospital(suppression=4), [1, 1], **ROLES)
-    assert made.claims.promised.tolist()[:2] == [4, 3]
-    assert made.claims.recounted.tolist()[:2] == [4, 3]
-    assert (made.frame[["age", "sex"]] == "*").all(axis=1).sum() == 4
-
-
 def test_columns_and_rows_come_out_plain():
     made = release(
         HOSPITAL.set_index(HOSPITAL.index[::-1]), hospital(), [2, 1], anyway="it is only a test", **ROLES

@@ -371,15 +371,6 @@ def test_without_javascript_the_tables_are_there(visit, file_of):
 
 
 @pytest.mark.slow
-def test_outsiders_read_the_same_page_without_a_choice(visit):
-    page = visit("external")
-    assert page.locator("input, button, select").count() == 0
-    assert page.locator("[data-of=front]").count() == 0
-    for name in ("risks", "sizes", "after0"):
-        assert page.locator(f"[data-of={name}] svg").is_visible()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["internal", "external"])
 @pytest.mark.parametrize("size", SIZES)
 def test_nothing_is_wider_than_the_screen(visit, size, variant):
