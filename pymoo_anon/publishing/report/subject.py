@@ -364,11 +364,6 @@ class Subject:
         return (self.member(place) for place in self.detailed())
 
 
-def titles(external: bool) -> list[str]:
-    """Return the titles of shares, for outsiders without the raw table."""
-    return ["release"] if external else ["raw table", "release"]
-
-
 def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
     """Return the released rows as a table with labels for values."""
     sizes, texts = member.sizes, label_texts(member.generalization.labels)
