@@ -198,7 +198,7 @@ class Subject:
     front: Front
     place: int  # The place in it of the point that is released
     asked: tuple[Constraint, ...]  # Constraints of the choice beyond those of the problem
-    evidence: Mapping[str, Any] | None  # Evidence of the release, or None
+    evidence: Mapping[str, Any]  # Evidence of the release, empty if there is none
     suppressed: str  # Fate of suppressed rows, "mark" or "drop"
     recoding: str | None  # "local" where the point that is released was refined, else None
     point: Choice  # The point that is released, with the requirements that its release promised
@@ -297,14 +297,9 @@ class Subject:
         ]
 
     @property
-    def told(self) -> Mapping[str, Any]:
-        """The evidence, empty if there is none."""
-        return self.evidence or {}
-
-    @property
     def kept(self) -> list[str]:
         """The columns that are kept as they are, if the evidence names any."""
-        return [one_line(one["column"]) for one in self.told.get("columns", ()) if one["role"] == "keep"]
+        return [one_line(one["column"]) for one in self.evidence.get("columns", ()) if one["role"] == "keep"]
 
     @cached_property
     def queries(self) -> CountQueries:
@@ -342,7 +337,7 @@ class Subject:
     @property
     def released_sensitive(self) -> list[Name]:
         """Sensitive columns of the release, for outsiders those named in the evidence."""
-        told = self.told.get("columns")
+        told = self.evidence.get("columns")
         if told is None:
             return [] if self.external else list(self.table.sensitive)
         known = {one["column"] for one in told if "sensitive" in one["role"]}
@@ -442,7 +437,7 @@ def checked_subject(
         front=front,
         place=place,
         asked=choice.requirements,
-        evidence=evidence,
+        evidence=evidence or {},
         suppressed=how,
         recoding=recoding,
         # A release with unmet requirements may break those of the choice, too.

@@ -56,7 +56,7 @@ _SUPPRESSED = "* (suppressed)"
 
 def columns_view(subject: Subject) -> View:
     """List the columns of the release with their roles, and unique rows."""
-    evidence = subject.told
+    evidence = subject.evidence
     if "columns" not in evidence:
         return View((UNPROTECTED, "The other columns of the release are unknown: no evidence was given."), ())
     roles: list[Row] = [
@@ -78,12 +78,12 @@ def columns_view(subject: Subject) -> View:
 
 def dropped(subject: Subject) -> str:
     """List the dropped columns, except for outsiders."""
-    return "" if subject.external else listed(map(one_line, subject.told.get("dropped", ())))
+    return "" if subject.external else listed(map(one_line, subject.evidence.get("dropped", ())))
 
 
 def uniqueness_said(subject: Subject) -> str:
     """Say how many rows of the release are unique, as its evidence counts them."""
-    evidence = subject.told
+    evidence = subject.evidence
     if not evidence.get("uniqueness"):
         return "Unique rows were not counted: no evidence was given."
     return plain(said_of(pd.DataFrame(evidence["columns"]), pd.DataFrame(evidence["uniqueness"])))
@@ -323,6 +323,6 @@ def beside_view(subject: Subject) -> View:
     columns = (Heading("recoding"), Heading("k", "whole"), *headings(mean_risk="share", loss="share"))
     columns += (Heading("counts off by, median", "share"),)
     title = "Local recoding beside full-domain recoding, at equal k and at equal mean risk."
-    own = (subject.told.get("chosen") or {}).get("local") or {}
+    own = (subject.evidence.get("chosen") or {}).get("local") or {}
     words = (str(found), bound_words(own.get("bound")), *advice(subject.problem, subject.asked))
     return View(words, (Table("beside", title, columns, rows, "beside"),))
