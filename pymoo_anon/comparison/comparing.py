@@ -1,4 +1,4 @@
-"""Comparison of generalizations of a table: each against every other, and their bias.
+"""Comparison of generalizations of one table, and their bias.
 
 Bias is the spread of a property: Dewri et al. 2009 (*On the comparison of microdata disclosure control algorithms*,
 section 2) name it and ask for measures of it. Everything here counts tuples (rows of the table): a value of a distinct
@@ -466,7 +466,7 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any,
 
 
 class People(NamedTuple):
-    """The people of a table in groups, by their places in a property vector."""
+    """The people of a table in groups."""
 
     labels: tuple[Hashable, ...]  # Labels of the groups
     groups: Ints  # Group of some tuples that share a value
@@ -475,7 +475,7 @@ class People(NamedTuple):
 
 
 def people_by(table: Microdata, vector: PropertyVector, column: Any, level: int) -> People:
-    """Group the people of a table by the values of a column, or by a level of its hierarchy."""
+    """Group the people of a table by a column or level."""
     names = table.domain_of(column)
     own = table.tuples.columns[column]
     if column in table.quasi_identifiers:

@@ -274,7 +274,7 @@ class CountQueries:
 
     @cached_property
     def _wanted(self) -> tuple[list[Bools], Ints]:
-        """The wanted values by quasi-identifier, and where those of each query stand.
+        """The wanted values by quasi-identifier, and their places.
 
         Of each query the quasi-identifiers and the rows there: (n, 2, 3) int64 array, else -1.
         """

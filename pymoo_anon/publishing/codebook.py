@@ -1,4 +1,4 @@
-"""The codebook of a release: the values behind its labels, and what both guarantee.
+"""The codebook of a release, and what both guarantee.
 
 A truthful cell stands for known values. Rows whose cells lie wholly within a question are certain, rows whose cells
 touch it are possible, and the true answer lies between both.

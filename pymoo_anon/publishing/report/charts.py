@@ -165,7 +165,7 @@ _TYPES = {"N": "nominal", "O": "ordinal", "Q": "quantitative"}
 
 
 def _of(name: str, **more: Any) -> Spec:
-    """Return a channel of a column, such as "c1:Q"."""
+    """Return a column, such as "c1:Q", as a channel."""
     return {"field": name[:-2], "type": _TYPES[name[-1]], **more}
 
 
@@ -191,13 +191,13 @@ def _either(test: str, one: str = ORANGE, other: str = BLUE) -> Spec:
 
 
 def _tips(titles: Mapping[str, str]) -> list[Spec]:
-    """Return tooltips: by column its title, after a bar its format."""
+    """Return tooltips of columns, `title|format` each."""
     told = [(name, *title.split("|")) for name, title in titles.items()]
     return [_of(name, title=title, **({"format": form[0]} if form else {})) for name, title, *form in told]
 
 
 def _mark(kind: str, **looks: Any) -> Callable[..., Spec]:
-    """Return a maker of layers of one mark, from its channels."""
+    """Return a maker of layers of one mark."""
     return lambda **channels: {"mark": {"type": kind, **looks}, "encoding": channels}
 
 
@@ -263,7 +263,7 @@ _TICKS = [tick for power in (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1) for tick in (po
 
 
 def _shares(before: Sequence[str], first: str) -> list[Spec]:
-    """Return tooltips of shares in the raw table, if it is shown, and in the release."""
+    """Return tooltips of shares before and in the release."""
     return _tips({"c0:N": first} | {f"c{i}:Q": f"{name}|.3~%" for i, name in enumerate([*before, "release"], start=1)})
 
 

@@ -132,7 +132,7 @@ def _at_risk(subject: Subject, member: Member) -> Table:
 
 
 def _sides(subject: Subject, member: Member) -> dict[str, Member]:
-    """Return the raw table, for those inside, and the release."""
+    """Return the release, and inside the raw table."""
     return {"release": member} if subject.external else {"raw table": subject.raw, "release": member}
 
 
