@@ -87,12 +87,7 @@ def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
 
 
 def front_chart(subject: Subject, rows: Sequence[Row]) -> dict[str, Any]:
-    """Return labels of points by row, axes, and the axes shown first.
-
-    Args:
-        subject: The subject.
-        rows: The rows of the table of the front.
-    """
+    """Return labels of points by row of the front's table, axes, and the axes shown first."""
     shown = labelling(subject)
     labels = {row[0]: point_label(shown, row) for row in rows}
     return {"labels": labels, "axes": [_axis(subject, one) for one in measures(subject)], "first": _first_axes(subject)}
