@@ -588,6 +588,8 @@ def test_counts_in_the_release_stand_beside_those_of_its_neighbours(data):
     own, queries = problem(), CountQueries(problem().table)
     rows = rows_of(data, "queries")
     assert [row[0] for row in rows] == [f"point {n}" for n in range(1, len(X) + 1)]
+    # The chart tells the release apart by the last column.
+    assert f"datum.c{len(rows[0]) - 1} == '●'" in str(data["charts"]["queries"])
     for (_, half, most, width, loss, here), x in zip(rows, X, strict=True):
         classes = own.equivalence_classes(x)
         n, k = classes.n_suppressed[0], KAnonymity().evaluate(classes)[0]

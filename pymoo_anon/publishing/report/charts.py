@@ -293,14 +293,14 @@ def _queries() -> Spec:
         return _percent(name, title, 3) | {"scale": scale}
 
     tips = _tips({"c0:N": "point", "c1:Q": "half|.3~%", "c2:Q": "nine in ten|.3~%"})
-    same = {"color": _either(f"datum.own == '{HERE}'"), "y": _NAMES}
-    layers = (
+    # Without a loss the release is told one column earlier.
+    same = {"color": _either(f"datum.c5 == '{HERE}' || datum.c4 == '{HERE}'"), "y": _NAMES}
+    return _stepped(
+        16,
         _mark("rule", strokeWidth=2)(x=error("c1:Q"), x2={"field": "c2"}, **same),
         _dot(80)(tooltip=tips, x=error("c1:Q"), **same),
         _ring(60, fill="white")(tooltip=tips, x=error("c2:Q"), **same),
     )
-    own = _computed("own", "isValid(datum.c4) ? datum.c4 : datum.c3")
-    return _stepped(16, *(layer | own for layer in layers))
 
 
 def _ladder() -> Spec:
