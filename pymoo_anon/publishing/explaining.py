@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import label_words, listed, number, percent, plain, share, unit_of_rows
-from pymoo_anon.comparison.bias import gains, worst_off
+from pymoo_anon.comparison.comparing import gains, worst_off
 from pymoo_anon.comparison.properties import ClassSize, PropertyVector, TupleUtility
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses

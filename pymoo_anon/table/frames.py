@@ -367,7 +367,8 @@ def keyed(columns: Iterable[Array]) -> Ints:
         # Numbers of pairs must not outgrow 64 bits.
         n_codes = int(codes.max(initial=-1)) + 2
         if n * n_codes >= 2**63:
-            keys, n = pd.factorize(keys)[0], len(codes)
+            keys, codes = pd.factorize(keys)[0], pd.factorize(codes)[0]
+            n, n_codes = len(codes), len(codes) + 1
         # In this order numpy adds in place.
         keys, n = keys * n_codes + 1 + codes, n * n_codes
     return keys

@@ -5,7 +5,7 @@ Levels of whole columns stand beside them.
 
 import numpy as np
 import pytest
-from persons_of_a_report import BRACES, CHOSEN, DOTTED, SCRIPT, X, frame, hierarchies, payload, read, table
+from persons_of_a_report import BRACES, CHOSEN, DOTTED, SCRIPT, X, frame, hierarchies, payload, read, rows_of, table
 from test_local_release import Given
 
 from pymoo_anon.comparison import CountQueries
@@ -29,13 +29,6 @@ def written(path, own, points, row, **options):
     write_report(path, front, front.choose(row=row), **options)
     text = path.read_text(encoding="utf-8")
     return read(text), payload(text)
-
-
-def rows_of(data, name):
-    if name in data["fixed"]:
-        return data["fixed"][name]
-    (member,) = (one for one in data["members"] if one["point"] == data["chosen"])
-    return data["pool"][member["tables"][name]]
 
 
 def counted_alike(made, data, external=False):
