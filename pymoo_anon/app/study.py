@@ -18,7 +18,7 @@ from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, 
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.journal import journaled
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.refining import less_lost
+from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.publishing.release import claim_rows, said_of
 from pymoo_anon.publishing.report.charts import charts, front_chart
 from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, front_view

@@ -11,7 +11,7 @@ from pymoo_anon.cli.console import tell, working
 from pymoo_anon.cli.options import PickRequest
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.front import risk_at_most
-from pymoo_anon.problems.refining import less_lost
+from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.study.folder import SearchFolder
 from pymoo_anon.study.options import options_named
 from pymoo_anon.study.tables import constraint, objective

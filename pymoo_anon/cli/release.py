@@ -10,7 +10,7 @@ from pymoo_anon._messages import counted, listed, number, plain
 from pymoo_anon.cli.console import tell, working
 from pymoo_anon.cli.options import ReleaseRequest
 from pymoo_anon.problems.arguments import measure_names
-from pymoo_anon.problems.refining import less_lost
+from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.publishing.release import RecountError
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.options import options_named

@@ -12,7 +12,7 @@ from persons_of_a_report import subject_of
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem, refine
 from pymoo_anon.problems import less_lost as room
-from pymoo_anon.problems.refining import less_lost
+from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.publishing.report.values import usefulness
 from pymoo_anon.table import Hierarchy, Microdata
 
