@@ -15,10 +15,9 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pymoo.algorithms.moo.nsga2 import NSGA2
@@ -37,7 +36,7 @@ from benchmarks import record
 from benchmarks.moeas.problems import QUICK_TASKS, TASKS
 from benchmarks.moeas.references import by_branch_and_bound
 from benchmarks.moeas.runs import Budgets, Judge, judged, run, values_of
-from benchmarks.moeas.statistics import LEVEL, effect, holm, interval, median, p_value
+from benchmarks.moeas.statistics import interval, marked, median
 from benchmarks.tables import crossover_problem, glm, k, operators_of
 from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
 from pymoo_anon.datasets import load_taxonomy, make_census
@@ -63,25 +62,15 @@ POPULATION = 25
 Setting = tuple[str, str, Callable[[AnonymizationProblem], Algorithm]]
 
 
-@dataclass(frozen=True)
-class Part:
-    """One part of the page.
-
-    Attributes:
-        title: Its heading.
-        settings: What is compared; the first is what the others are compared with.
-        problems: By name what makes a problem.
-        distinct: The numbers of distinct points at which runs are looked at; tests are of the last.
-        measure: What is tested: "RR", or "HV" where runs find next to nothing of the front itself.
-        quick: The same with invented rows.
-    """
+class Part(NamedTuple):
+    """One part of the page."""
 
     title: str
-    settings: Sequence[Setting]
+    settings: Sequence[Setting]  # The others are compared with the first
     problems: Mapping[str, Callable[[], AnonymizationProblem]]
-    distinct: tuple[int, ...]
-    measure: str
-    quick: Mapping[str, Callable[[], AnonymizationProblem]] = field(repr=False)
+    distinct: tuple[int, ...]  # The numbers of distinct points at which runs are looked at; tests are of the last
+    measure: str  # What is tested: "RR", or "HV" where runs find next to nothing of the front itself
+    quick: Mapping[str, Callable[[], AnonymizationProblem]]  # The same with invented rows
 
 
 def rounded(kind: Any, **options: Any) -> Any:
@@ -220,33 +209,21 @@ PARTS = {
 def studied(part: Part, problem: AnonymizationProblem, seeds: int, distinct: tuple[int, ...]) -> dict[str, Any]:
     """Run all settings of a part, and return the values by budget and measure."""
     reference = by_branch_and_bound(problem)
-    judge = Judge(problem, reference)
+    judge, last = Judge(problem, reference), f"distinct {distinct[-1]}"
     # A run that meets the same points again and again ends after five times as many evaluations.
     budgets = Budgets(distinct, (distinct[0],), 5 * distinct[-1])
     rows = []
     for group, name, make in part.settings:
         runs = [judged(run(problem, make(problem), seed, budgets), judge) for seed in range(1, seeds + 1)]
-        last = ("distinct", distinct[-1])
-        seen = {
-            measure: {str(n): _short(values_of(runs, "seen", ("distinct", n), measure)) for n in distinct}
-            for measure in ("RR", "HV")
-        }
+
+        def values(result: str, budget: str, measure: str, runs: list[dict[str, Any]] = runs) -> list[float]:
+            return np.round(values_of(runs, result, budget, measure), 5).tolist()
+
+        seen = {one: {str(n): values("seen", f"distinct {n}", one) for n in distinct} for one in ("RR", "HV")}
         evaluations = float(np.median([one["spent"][last][1] for one in runs]))
-        own = {"own RR": _short(values_of(runs, "own", last, "RR")), "evaluations": evaluations}
+        own = {"own RR": values("own", last, "RR"), "evaluations": evaluations}
         rows.append({"group": group, "name": name, **seen, **own})
     return {"front": len(reference), "seeds": seeds, "distinct": list(distinct), "rows": rows}
-
-
-def _short(values: np.ndarray) -> list[float]:
-    return np.round(values, 5).tolist()
-
-
-def marks(values: Sequence[Sequence[float]]) -> list[tuple[float, str]]:
-    """Test every row against the first, all tests corrected together."""
-    ours, *others = values
-    p = holm([p_value(own, ours) for own in others])
-    effects = [effect(own, ours) for own in others]
-    return [(own, "=" if q > LEVEL else "+" if own > 0.5 else "−") for own, q in zip(effects, p, strict=True)]
 
 
 def table(found: Mapping[str, Any], tested: str) -> str:
@@ -256,8 +233,9 @@ def table(found: Mapping[str, Any], tested: str) -> str:
     head = ["", "changed to", *(f"{tested}, {n}" for n in (*earlier, last))]
     head += ["A", "", f"{other}, {last}", "own RR", "evaluations"]
     lines = []
-    of_tests = [(0.5, ""), *marks([row[tested][last] for row in found["rows"]])]
-    for row, (own, mark) in zip(found["rows"], of_tests, strict=True):
+    ours, *others = (row[tested][last] for row in found["rows"])
+    # All tests of a table are corrected together.
+    for row, (own, mark) in zip(found["rows"], [(0.5, ""), *marked([(one, ours) for one in others])], strict=True):
         low, high = interval(row[tested][last])
         line = [row["group"], row["name"], *(f"{median(row[tested][n]):.3f}" for n in earlier)]
         line += [f"{median(row[tested][last]):.3f} [{low:.3f}, {high:.3f}]", f"{own:.2f}", mark]

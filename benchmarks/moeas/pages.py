@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from benchmarks import record
-from benchmarks.moeas.statistics import LEVEL, effect, holm, interval, median, p_value
+from benchmarks.moeas.statistics import interval, marked, median
 
 #: All others are compared with it.
 OURS = "PBG-EA"
@@ -68,29 +70,14 @@ def values(row: Mapping[str, Any], result: str, budget: str, measure: str) -> np
 
 
 def marks(problem: Mapping[str, Any]) -> dict[tuple[str, str, str, str], tuple[float, str]]:
-    """Return effect sizes and marks, all tests of a problem corrected together.
-
-    There is no mark where so few runs are compared that no difference whatever would be significant.
-    """
+    """Return effect sizes and marks, all tests of a problem corrected together."""
     rows = problem["rows"]
     if OURS not in rows:
         return {}
-    asked = [
-        (algorithm, result, budget, measure)
-        for algorithm in rows
-        if algorithm != OURS
-        for result in RESULTS
-        for budget in problem["budgets"]["main"]
-        for measure in TESTED
-    ]
+    others = [algorithm for algorithm in rows if algorithm != OURS]
+    asked = list(product(others, RESULTS, problem["budgets"]["main"], TESTED))
     pairs = [(values(rows[one], *where), values(rows[OURS], *where)) for one, *where in asked]
-    corrected = holm([p_value(*pair) for pair in pairs])
-    found = {}
-    for where, pair, p in zip(asked, pairs, corrected, strict=True):
-        size, (n, m) = effect(*pair), map(len, pair)
-        clearest = p_value(np.arange(n), np.arange(n, n + m)) * len(asked)
-        found[where] = size, "" if clearest > LEVEL else "=" if p > LEVEL else "+" if size > 0.5 else "−"
-    return found
+    return dict(zip(asked, marked(pairs), strict=True))
 
 
 def part_page(part: str, found: Mapping[str, Any]) -> str:
@@ -173,51 +160,45 @@ def overview(parts: Mapping[str, Mapping[str, Any]]) -> str:
     for measure, words in (("RR", "Representation ratio"), ("HV", "Share of the hypervolume")):
         for part, found in parts.items():
             problems = {name: one for name, one in found["problems"].items() if one["rows"]}
-            for budget in dict.fromkeys(one["budgets"]["main"][0] for one in problems.values()):
+            if problems:
+                # All problems of a part have the same budgets.
+                budget = next(iter(problems.values()))["budgets"]["main"][0]
                 kind, number = budget.split()
-                of = {name: one for name, one in problems.items() if one["budgets"]["main"][0] == budget}
                 texts.append(f"{PARTS[part]}. {words} after {int(number):,} {KINDS[kind]}, own | seen:")
-                texts.append(_medians(of, budget, measure))
+                texts.append(_medians(problems, budget, measure))
     texts.append("How often an algorithm is significantly better than PBG-EA, not different, worse, over all problems:")
     texts.append(_counts(parts))
     return "\n\n".join(texts)
 
 
 def _medians(problems: Mapping[str, Mapping[str, Any]], budget: str, measure: str) -> str:
-    compared = {name: marks(one) for name, one in problems.items()}
-    algorithms = list(dict.fromkeys(algorithm for one in problems.values() for algorithm in one["rows"]))
-    form = ".3f" if measure == "RR" else ".4f"
-    lines = [["seeds", *(_seeds(one) for one in problems.values())]]
-    for algorithm in algorithms:
-        line = [algorithm]
-        for name, one in problems.items():
-            if algorithm not in one["rows"]:
-                line.append("–")
-                continue
+    lines = {one: [one] for problem in problems.values() for one in problem["rows"]}
+    for problem in problems.values():
+        compared = marks(problem)
+        for algorithm, line in lines.items():
             cells = []
-            for result in RESULTS:
-                _, mark = compared[name].get((algorithm, result, budget, measure), (None, ""))
-                own = median(values(one["rows"][algorithm], result, budget, measure))
-                cells.append(f"{own:{form}}{mark and ' ' + mark}")
+            for result in RESULTS if algorithm in problem["rows"] else ():
+                own = median(values(problem["rows"][algorithm], result, budget, measure))
+                _, mark = compared.get((algorithm, result, budget, measure), (None, ""))
+                cells.append(f"{own:{'.3f' if measure == 'RR' else '.4f'}} {mark}".strip())
             # A bar would end the cell.
-            line.append(" \\| ".join(cells))
-        lines.append(line)
-    return record.markdown(["algorithm", *problems], lines)
+            line.append(" \\| ".join(cells) or "–")
+    seeds = ["seeds", *(_seeds(problem) for problem in problems.values())]
+    return record.markdown(["algorithm", *problems], [seeds, *lines.values()])
 
 
 def _counts(parts: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the marks by algorithm over all problems."""
-    counts: dict[str, dict[tuple[str, str], dict[str, int]]] = {}
-    for found in parts.values():
-        for one in found["problems"].values():
-            for (algorithm, result, budget, measure), (_, mark) in marks(one).items() if one["rows"] else ():
-                if measure == "HV":
-                    own = counts.setdefault(algorithm, {}).setdefault((budget.split()[0], result), {})
-                    own[mark] = own.get(mark, 0) + 1
-    columns = [(kind, result) for kind in KINDS for result in RESULTS]
-    head = ["hypervolume", *(f"{kind}, {result}" for kind, result in columns)]
-    return record.markdown(head, [[one, *_told(own, columns)] for one, own in counts.items()])
-
-
-def _told(own: Mapping[tuple[str, str], Mapping[str, int]], columns: Sequence[tuple[str, str]]) -> list[str]:
-    return [" / ".join(str(own.get(column, {}).get(mark, 0)) for mark in "+=−") for column in columns]
+    compared = [marks(one) for found in parts.values() for one in found["problems"].values() if one["rows"]]
+    counts = Counter(
+        (algorithm, (budget.split()[0], result), mark)
+        for own in compared
+        for (algorithm, result, budget, measure), (_, mark) in own.items()
+        if measure == "HV"
+    )
+    columns = list(product(KINDS, RESULTS))
+    rows = [
+        [one, *(" / ".join(str(counts[one, column, mark]) for mark in "+=−") for column in columns)]
+        for one in dict.fromkeys(algorithm for algorithm, *_ in counts)
+    ]
+    return record.markdown(["hypervolume", *(f"{kind}, {result}" for kind, result in columns)], rows)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
+
+from benchmarks.moeas.pages import RESULTS
+from pymoo_anon.visualization.fronts import new_figure
 
 #: Colour, style and width by algorithm: this package's own are thick.
 LOOKS = {
@@ -33,10 +34,9 @@ LEAST = 1e-5
 
 def draw(name: str, problem: Mapping[str, Any], path: Path) -> None:
     """Draw RR and the missing hypervolume, of results and of all seen points."""
-    figure = Figure(figsize=(11, 7.5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(11, 7.5)
     axes = figure.subplots(2, 2, sharex=True, sharey="row")
-    for column, (result, words) in enumerate({"own": "own result", "seen": "all that it saw"}.items()):
+    for column, (result, words) in enumerate(RESULTS.items()):
         for row, measure in enumerate(("RR", "HV")):
             axis = axes[row, column]
             for algorithm, look in LOOKS.items():

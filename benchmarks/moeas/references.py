@@ -6,20 +6,18 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from pymoo.optimize import minimize
 
 from benchmarks.moeas.problems import Task
+from pymoo_anon._files import replaced
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.problems import AnonymizationProblem
 
 
 def proven(task: Task, problem: AnonymizationProblem) -> np.ndarray | None:
-    """(n, n_obj) float array of the proven front, or None.
-
-    Raises:
-        RuntimeError: The proof did not end.
-    """
+    """(n, n_obj) float array of the proven front, or None."""
     if task.proof == "visit":
         return problem.pareto_front(max_nodes=problem.n_nodes)
     return by_branch_and_bound(problem) if task.proof == "branch and bound" else None
@@ -40,13 +38,9 @@ def by_branch_and_bound(problem: AnonymizationProblem) -> np.ndarray:
 
 
 class BestKnown:
-    """Best points of a problem over all runs, in a file of comma-separated values.
+    """Best points of a problem over all runs, in a CSV file that need not be there yet.
 
     It only ever gets better: points leave it where a new one is at least as good in everything.
-
-    Args:
-        path: The file; it need not be there.
-        problem: The problem.
 
     Raises:
         ValueError: The file holds values that are not those of its points.
@@ -57,30 +51,22 @@ class BestKnown:
         self.X = np.empty((0, problem.n_var), dtype=problem.vtype)
         self.F = np.empty((0, problem.n_obj))
         if path.exists():
-            self._read()
-
-    def _read(self) -> None:
-        _, *lines = self.path.read_text(encoding="utf-8").splitlines()
-        cells = [line.split(",") for line in lines]
-        values = np.array([[float(value) for value in row[:-1]] for row in cells])
-        self.X = np.array([[int(digit) for digit in row[-1].split()] for row in cells]).astype(self.problem.vtype)
-        F, G = self.problem.fresh_copy().evaluate(self.X, return_values_of=["F", "G"])
-        if not np.array_equal(self.problem.natural(F), values) or (G > 0).any():
-            raise ValueError(f"{self.path} must hold values of this problem, got others: is it of another table?")
-        self.F = F
+            known = pd.read_csv(path, dtype=str)
+            self.X = np.array([point.split() for point in known.pop("point")], dtype=int).astype(problem.vtype)
+            self.F, G = problem.fresh_copy().evaluate(self.X, return_values_of=["F", "G"])
+            if not np.array_equal(problem.natural(self.F), known.to_numpy(dtype=float)) or (G > 0).any():
+                raise ValueError(f"{path} must hold values of this problem, got others: is it of another table?")
 
     def improve(self, X: np.ndarray, F: np.ndarray) -> None:
         """Offer points, and write the file anew."""
         self.X, self.F = merge_front(self.X, self.F, X, F)
         order = np.lexsort(self.F.T[::-1])
         self.X, self.F = self.X[order], self.F[order]
-        rows = [",".join([*self.problem.objective_names, "point"])]
-        for x, values in zip(self.X.astype(int).tolist(), self.problem.natural(self.F).tolist(), strict=True):
-            rows.append(",".join([*(f"{value!r}" for value in values), " ".join(map(str, x))]))
+        shown = pd.DataFrame(self.problem.natural(self.F), columns=self.problem.objective_names)
+        shown["point"] = [" ".join(map(str, x)) for x in self.X.astype(int).tolist()]
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self.path.with_suffix(".tmp")
-        temporary.write_text("\n".join(rows) + "\n", encoding="utf-8")
-        temporary.replace(self.path)
+        with replaced(self.path) as temporary:
+            shown.to_csv(temporary, index=False)
 
 
 def digest(F: np.ndarray) -> str:

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks import record
-from benchmarks.moeas.pages import overview, part_page, slug
+from benchmarks.moeas.pages import RESULTS, overview, part_page, slug
 from benchmarks.moeas.pictures import draw
 from benchmarks.moeas.problems import ALGORITHMS, QUICK_TASKS, TASKS, Task, problem_of, refusal, task_of
 from benchmarks.moeas.references import BestKnown, digest, proven
 from benchmarks.moeas.runs import MEASURES, Judge, Record, check_log, judged, run, values_of
-from pymoo_anon.problems import AnonymizationProblem, LatticeProblem
+from pymoo_anon.problems import LatticeProblem
 
 SEEDS, QUICK_SEEDS = 31, 3
 
@@ -38,24 +38,17 @@ REMEMBERED = 20_000
 #: Of these measures the whole course is kept, of all of them the values at the main budgets.
 CURVES = ("RR", "HV")
 
-
-Where = tuple[str, str, bool]
+Where = tuple[str, str, bool]  # Part and name of the problem, and whether it is a quick one
 Each = Callable[..., Iterable[Any]]
 
 
 def search(where: Where, algorithm: str, seed: int) -> Record:
-    """Run one task in a process that makes every problem once.
-
-    Args:
-        where: Part and name of the problem, and whether it is a quick one.
-        algorithm: Name of the algorithm.
-        seed: The seed.
-    """
+    """Run one task in a process that makes every problem once."""
     problem = problem_of(*where)
     if not (isinstance(problem, LatticeProblem) and problem.n_nodes <= REMEMBERED):
         problem = problem.fresh_copy()
     found = run(problem, ALGORITHMS[algorithm](problem), seed, task_of(*where).budgets)
-    check_log(problem, [found])
+    check_log(problem, found)
     return found
 
 
@@ -81,40 +74,29 @@ def compare(where: Where, algorithms: Sequence[str], seeds: Sequence[int], each:
     rows = {}
     for number, algorithm in enumerate(algorithms):
         rows[algorithm] = summary(task, runs[number * len(seeds) :][: len(seeds)], digest(reference))
-    return {"size": _size(problem), "front": len(reference), "reference": digest(reference), "rows": rows}
-
-
-def _size(problem: AnonymizationProblem) -> float:
-    return float(problem.n_nodes if isinstance(problem, LatticeProblem) else problem.n_strings)
+    size = float(problem.n_nodes if isinstance(problem, LatticeProblem) else problem.n_strings)
+    return {"size": size, "front": len(reference), "reference": digest(reference), "rows": rows}
 
 
 def summary(task: Task, runs: Sequence[Mapping[str, Any]], reference: str) -> dict[str, Any]:
     """Summarize all runs of one algorithm by quartiles and final values."""
-    curves: dict[str, Any] = {result: {} for result in ("own", "seen")}
-    values: dict[str, Any] = {result: {} for result in ("own", "seen")}
-    for result in ("own", "seen"):
-        for measure in CURVES:
-            found = np.array([values_of(runs, result, budget, measure) for budget in task.budgets.all])
-            curves[result][measure] = [_short(own, 5) for own in np.quantile(found, [0.25, 0.5, 0.75], axis=1)]
-        for budget in task.main:
-            values[result][key(budget)] = {
-                measure: _short(values_of(runs, result, budget, measure), 7) for measure in MEASURES
-            }
-    spent = {key(budget): np.median([one["spent"][budget] for one in runs], axis=0).tolist() for budget in task.main}
+
+    def quartiles(result: str, measure: str) -> list[list[float | None]]:
+        found = [values_of(runs, result, budget, measure) for budget in task.budgets.all]
+        return [_short(own, 5) for own in np.quantile(found, [0.25, 0.5, 0.75], axis=1)]
+
+    def values(result: str, budget: str) -> dict[str, list[float | None]]:
+        return {measure: _short(values_of(runs, result, budget, measure), 7) for measure in MEASURES}
+
     return {
         "seeds": len(runs),
         "reference": reference,
         "ended": sum(one["ended"] for one in runs),
         "seconds": round(float(np.median([one["seconds"] for one in runs])), 3),
-        "spent": spent,
-        "curves": curves,
-        "values": values,
+        "spent": {budget: np.median([one["spent"][budget] for one in runs], axis=0).tolist() for budget in task.main},
+        "curves": {result: {measure: quartiles(result, measure) for measure in CURVES} for result in RESULTS},
+        "values": {result: {budget: values(result, budget) for budget in task.main} for result in RESULTS},
     }
-
-
-def key(budget: tuple[str, int]) -> str:
-    """Return a budget as a word."""
-    return f"{budget[0]} {budget[1]}"
 
 
 def _short(values: Sequence[float], digits: int) -> list[float | None]:
@@ -149,8 +131,8 @@ def run_part(part: str, tasks: Mapping[str, Task], asked: argparse.Namespace, ea
             there.update(made)
             there["rows"] = {one: rows[one] for one in ALGORITHMS if one in rows}
             there["budgets"] = {
-                "main": [key(budget) for budget in task.main],
-                "all": [key(budget) for budget in task.budgets.all],
+                "main": list(task.main),
+                "all": task.budgets.all,
                 "cap": task.budgets.cap,
             }
             there["proof"] = task.proof

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.moeas.statistics import effect, holm, interval, median, p_value
+from benchmarks.moeas.statistics import effect, holm, interval, marked, median, p_value
 
 SAMPLES = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0, np.inf]), min_size=1, max_size=12)
 
@@ -56,3 +56,12 @@ def test_p_values():
     assert p_value([1.0, 1.0], [1.0]) == 1
     assert p_value(range(20), range(20, 40)) < 1e-6
     assert p_value([0.5] * 10, [0.5] * 9 + [1.0]) > 0.1
+
+
+def test_marks_tell_better_from_worse():
+    ours = np.random.default_rng(1).random(31)
+    others = (ours, ours + 2, ours - 2, ours + 0.01)
+    assert marked([(own, ours) for own in others]) == [
+        (0.5, "="), (1.0, "+"), (0.0, "−"), (pytest.approx(0.5, abs=0.1), "="),
+    ]  # fmt: skip
+    assert marked([([3.0] * 3, [1.0, 2.0, 2.5])]) == [(1.0, "")]

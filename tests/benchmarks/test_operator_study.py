@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from benchmarks import record
@@ -57,14 +56,6 @@ def test_rates_of_pbgea_are_told_in_variables():
     own = study.pbgea(PROBLEM, mutation=2.0, crossover=0.4)
     assert own.mating.mutation.prob_var.value == 2 / 8
     assert own.mating.crossover.prob.value == 0.4
-
-
-def test_marks_tell_better_from_worse():
-    rng = np.random.default_rng(1)
-    ours = rng.random(31)
-    assert study.marks([ours, ours, ours + 2, ours - 2, ours + 0.01]) == [
-        (0.5, "="), (1.0, "+"), (0.0, "−"), (pytest.approx(0.5, abs=0.1), "="),
-    ]  # fmt: skip
 
 
 @pytest.mark.slow
