@@ -76,30 +76,16 @@ def verdict(found: Sequence[bool]) -> str:
     return VERDICTS[0] if all(found) else VERDICTS[1] if any(found) else VERDICTS[2]
 
 
-def claim(section: str, says: str, paper: str, here: str, found: str | Sequence[bool]) -> dict[str, str]:
-    """Write one line of the table of claims.
-
-    Args:
-        section: Where the paper says it.
-        says: The claim, in our words.
-        paper: The paper's figures or words.
-        here: The figures here.
-        found: A verdict, or for each case that was looked at whether the claim holds there.
-
-    Raises:
-        ValueError: The verdict is none of `VERDICTS`.
-    """
-    told = found if isinstance(found, str) else verdict(found)
-    if told not in VERDICTS:
-        raise ValueError(f"found must be one of {', '.join(VERDICTS)}, got {told!r}")
-    return {"section": section, "claim": says, "paper": paper, "here": here, "verdict": told}
+def claim(section: str, says: str, paper: str, here: str, found: Sequence[bool]) -> dict[str, str]:
+    """Write one line of the table of claims: where the paper says what, both figures, and where the claim holds."""
+    return {"section": section, "claim": says, "paper": paper, "here": here, "verdict": verdict(found)}
 
 
 def said_by(paper: str) -> Callable[..., dict[str, str]]:
     """Return a function that writes a claim of a paper, by its key in `papers/said.json`, with names put into it."""
     known = json.loads((Path(__file__).parent / "papers" / "said.json").read_text(encoding="utf-8"))[paper]
 
-    def told(key: str, here: str, found: str | Sequence[bool], **names: object) -> dict[str, str]:
+    def told(key: str, here: str, found: Sequence[bool], **names: object) -> dict[str, str]:
         section, says, figures = known[key]
         return claim(section, says.format(**names), figures.format(**names), here, found)
 

@@ -9,8 +9,8 @@ holds where the numbers are equal, or the words. Nothing is measured here.
 
 from __future__ import annotations
 
-import json
 import re
+from collections import Counter
 from fractions import Fraction
 
 from benchmarks import record
@@ -39,10 +39,9 @@ def claims(name: str) -> list[dict[str, str]]:
     Raises:
         ValueError: There are no results, they have no claims, or a claim lacks a part.
     """
-    path = record.RESULTS / f"{name}.json"
+    path, results = record.RESULTS / f"{name}.json", record.stored(name)
     if not path.is_file():
         raise ValueError(f"results must be in {path}; python -m benchmarks.papers.{name} writes them")
-    results = json.loads(path.read_text(encoding="utf-8"))
     found = results.get("claims") or [example(*row) for row in results.get("paper", [])]
     if not found:
         raise ValueError(f"{path} must hold claims, got none; python -m benchmarks.papers.{name} writes them")
@@ -69,10 +68,8 @@ def numbers(shown: str) -> list[Fraction]:
 def text() -> str:
     """Write the whole page."""
     found = {name: claims(name) for name in PAPERS}
-    counts = []
-    for name, of in found.items():
-        verdicts = [one["verdict"] for one in of]
-        counts.append([PAPERS[name], *(str(verdicts.count(verdict)) for verdict in record.VERDICTS)])
+    verdicts = {name: Counter(one["verdict"] for one in of) for name, of in found.items()}
+    counts = [[PAPERS[name], *(str(own[verdict]) for verdict in record.VERDICTS)] for name, own in verdicts.items()]
     parts = [
         "# What the papers say, and what is found here",
         "The papers' hierarchies, taxonomies and weights are unknown, so their figures are a reference. A claim that "
