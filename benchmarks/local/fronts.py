@@ -17,20 +17,30 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from pymoo.core.algorithm import Algorithm
+from pymoo.core.result import Result
 from pymoo.indicators.hv import HV
 from pymoo.optimize import minimize
 
 from benchmarks import record
-from benchmarks.local import utility
-from benchmarks.local.ways import FULL, LEAST, LOCAL, SEED, WARM, WAYS, searched
 from benchmarks.papers.arx_optima import NINE, hierarchies
 from benchmarks.tables import cells
 from pymoo_anon.algorithms import BitStringLocalSearch, Datafly, ExhaustiveSearch, SamaratiSearch, TargetSweep
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
-from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem
+from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem, LocalRecodingProblem
 from pymoo_anon.table import Microdata, Violating
 from pymoo_anon.visualization.fronts import COLOURS, STYLES, new_figure, saved
+
+SEED = 1
+#: A target that is made first, so that loops are compiled.
+WARM = 20
+#: At equal mean risk nobody is in a class of fewer rows.
+LEAST = 5
+#: At most 1 % is suppressed, in local recodings nothing.
+FULL = "levels of whole columns"
+LOCAL = {f"local, {method}": method for method in ("mondrian", "mondrian-relaxed", "top-down", "bottom-up")}
+WAYS = FULL, *LOCAL
 
 TARGETS = 2, 5, 10, 25, 50, 100, 500
 RISKS = 0.06, 0.027, 0.01, 0.005, 0.002
@@ -38,6 +48,8 @@ STRINGS = "bit strings, local search"
 SINGLE = {"Datafly": Datafly, "Samarati": SamaratiSearch, STRINGS: partial(BitStringLocalSearch, n_starts=1)}
 DRAWN = FULL, STRINGS, "local, mondrian-relaxed", "local, bottom-up"
 
+#: Releases whose utility is shown, by words.
+SHOWN = {"k of 10": ("k", 10), "mean risk of 1%": ("risk", 0.01)}
 #: Loss per cell of the nine columns, as published in arx-deidentifier/clustering-benchmark.
 ARX_K = 5, 10, 25, 50
 ARX = {
@@ -48,6 +60,27 @@ ARX = {
 ASKED = 2, 3, 5, 10, 11, 13, 17, 25, 37, 50, 85, 100, 111, 123, 200, 333, 500, 777, 1000
 #: By k how many neighbourhoods are tried: they take longer where classes are large.
 NEIGHBOURHOODS = dict(zip(ARX_K, (4000, 2000, 800, 300), strict=True))
+
+
+def searched(table: Microdata, way: str, by: str) -> tuple[Any, Result, float]:
+    """Return a problem, the front of one way, and seconds of a processor, compiling aside.
+
+    "k" is for k and loss; "risk" for k, loss and mean risk, from a k on.
+    """
+    goals: list[Any] = [KAnonymity(), GeneralLossMetric()]
+    held = []
+    if by == "risk":
+        goals.append(MarketerRisk())
+        held.append(KAnonymity() >= LEAST)
+    problem: AnonymizationProblem
+    algorithm: Algorithm
+    if way == FULL:
+        problem, algorithm = LatticeProblem(table, goals, 0.01, held), ExhaustiveSearch()
+    else:
+        problem, algorithm = LocalRecodingProblem(table, goals, held, method=LOCAL[way]), TargetSweep()
+        problem.fresh_copy().compute(problem.x_of(WARM)[np.newaxis])
+    res, seconds = record.timed(lambda: minimize(problem, algorithm, seed=SEED))
+    return problem, res, seconds
 
 
 def columns_of(F: Any, table: Microdata) -> dict[str, list[float]]:
@@ -112,12 +145,7 @@ def local_of_arx(method: str, improved: bool) -> dict[str, Any]:
 
 
 def sweep_of(columns: int) -> dict[str, Any]:
-    """Sweep the targets of Adult with eight or nine columns, and ask the front for every k between them.
-
-    Returns:
-        Loss per cell by target, seconds of the sweep on all cores, and by k the loss of the choice over that of the
-        recoding for k.
-    """
+    """Sweep the targets of Adult with eight or nine columns, and ask the front for every k between them."""
     table = table_of_arx() if columns == len(NINE) else fetch_adult()
     problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric()])
     problem.compute(problem.x_of(WARM)[np.newaxis])
@@ -209,9 +237,9 @@ def useful() -> str:
     known = record.stored("local_utility")["tables"]["Adult"]
     rows = [
         [f"{said}, {way}", *(percent(one[key]) for key in ("risk", "loss", "median", "90 %", "predicted"))]
-        for said, (by, value) in utility.SHOWN.items()
-        for way in utility.WAYS
-        for one in known[way]["releases"]
+        for said, (by, value) in SHOWN.items()
+        for way, own in known.items()
+        for one in own["releases"]
         if (one["by"], one["value"]) == (by, value)
     ]
     heads = ["release of least loss", "mean risk", "loss", "median error of a count", "90 % error", "predicted"]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import record
-from benchmarks.local.ways import FULL, SEED, searched
+from benchmarks.local.fronts import FULL, SEED, SHOWN, percent, searched
 from benchmarks.suite.tables import Table, patients, trips
 from benchmarks.tables import cells
 from pymoo_anon.comparison import CountQueries, classification
@@ -34,8 +34,6 @@ TARGETS = {"Adult": "salary-class", "patients": "diagnosis", "trips": "purpose"}
 INVENTED = {"patients": (patients, {"age", "month"}), "trips": (trips, {"hour", "minutes"})}
 # Panels of the picture: measure and words.
 MEASURES = {"median": "median error of a count", "predicted": "rightly predicted"}
-# Columns of the table.
-SHOWN = {"k of 10": ("k", 10), "mean risk of 1%": ("risk", 0.01)}
 
 
 def table_of(name: str) -> Microdata:
@@ -113,10 +111,6 @@ def draw(found: dict[tuple[str, str], dict[str, Any]]) -> None:
         axes.set_title(f"{name}, predicted: {target}")
     panels[1][0].legend(frameon=False, fontsize="small")
     saved(figure, record.RESULTS / "local_utility.png")
-
-
-def percent(value: float) -> str:
-    return f"{100 * value:.1f}%"
 
 
 def write(found: dict[tuple[str, str], dict[str, Any]]) -> None:
