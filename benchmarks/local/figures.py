@@ -49,21 +49,13 @@ class Found(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One kind of work.
+    """One kind of work."""
 
-    Attributes:
-        work: What it is.
-        run: Does it.
-        must: What is to be reached.
-        goal: What would be better, if anything.
-        higher: Whether higher figures are better.
-    """
-
-    work: str
+    work: str  # What it is
     run: Callable[[], Found]
-    must: Found
-    goal: Found | None = None
-    higher: bool = False
+    must: Found  # What is to be reached
+    goal: Found | None = None  # What would be better, if anything
+    higher: bool = False  # Whether higher figures are better
 
     def reaches(self, found: Found, asked: Found | None) -> bool:
         """Return whether a figure meets its target in its time."""

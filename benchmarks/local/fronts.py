@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from pymoo.core.algorithm import Algorithm
 from pymoo.core.result import Result
 from pymoo.indicators.hv import HV
 from pymoo.optimize import minimize
@@ -28,7 +27,7 @@ from benchmarks.tables import cells
 from pymoo_anon.algorithms import BitStringLocalSearch, Datafly, ExhaustiveSearch, SamaratiSearch, TargetSweep
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, MarketerRisk
-from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem, LocalRecodingProblem
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem
 from pymoo_anon.table import Microdata, Violating
 from pymoo_anon.visualization.fronts import COLOURS, STYLES, new_figure, saved
 
@@ -72,8 +71,6 @@ def searched(table: Microdata, way: str, by: str) -> tuple[Any, Result, float]:
     if by == "risk":
         goals.append(MarketerRisk())
         held.append(KAnonymity() >= LEAST)
-    problem: AnonymizationProblem
-    algorithm: Algorithm
     if way == FULL:
         problem, algorithm = LatticeProblem(table, goals, 0.01, held), ExhaustiveSearch()
     else:
@@ -101,11 +98,8 @@ def front_of(way: str, by: str) -> dict[str, Any]:
 def single(name: str, k: int) -> dict[str, float] | None:
     """Return the loss per cell and the mean risk of a single-objective search."""
     table, goals, held = fetch_adult(), [GeneralLossMetric()], [KAnonymity() >= k]
-    problem: Any
-    if name == STRINGS:
-        problem = BitStringProblem(table, goals, 0.01, held)
-    else:
-        problem = LatticeProblem(table, goals, Violating(0.01), held)
+    kind, rule = (BitStringProblem, 0.01) if name == STRINGS else (LatticeProblem, Violating(0.01))
+    problem = kind(table, goals, rule, held)
     res = minimize(problem, SINGLE[name](), seed=SEED)
     if res.F is None:
         return None

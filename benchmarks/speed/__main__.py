@@ -11,8 +11,6 @@ DuckDB. Less than half an hour on two quiet cores without it, of which the tests
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -36,14 +34,8 @@ HUGE = "huge"
 
 
 def run(part: str) -> Any:
-    """Measure a part in its own process, and return its figures or None."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.speed", "--part", part], stdout=subprocess.PIPE, text=True, check=False
-    )
-    if done.returncode:
-        print(f"{part} failed: its earlier figures stay", file=sys.stderr)
-        return None
-    return json.loads(done.stdout.splitlines()[-1])
+    """Measure a part, and return its figures."""
+    return scale.rows([scale.HUGE], ["duckdb"]) if part == HUGE else PARTS[part]()
 
 
 def waits(found: dict[str, dict[str, float]]) -> str:
@@ -105,16 +97,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help="the parts to measure")
     parser.add_argument("--huge", action="store_true", help="10^8 rows, too")
-    parser.add_argument("--part", choices=[*PARTS, HUGE], help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    if asked.part:
-        print(json.dumps(scale.rows([scale.HUGE], ["duckdb"]) if asked.part == HUGE else PARTS[asked.part]()))
-        return
     parts = record.stored("speed").get("parts", {})
     for part in [*asked.only, *([HUGE] if asked.huge else [])]:
         print(part, file=sys.stderr, flush=True)
-        found = run(part)
-        if found is not None:
+        try:
+            with record.processes(1) as pool:
+                found = pool.submit(run, part).result()
+        except Exception as error:
+            print(f"{part} failed, and its earlier figures stay: {error}", file=sys.stderr)
+        else:
             # Rows that were not asked for stay.
             parts |= {"rows": parts.get("rows", {}) | found} if part in ("rows", HUGE) else {part: found}
         machine = record.machine()

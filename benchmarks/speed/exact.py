@@ -1,20 +1,17 @@
 """Cost of proofs by branch and bound, and the gaps of unfinished ones.
 
-    python -m benchmarks.speed.exact [--only stored large strings long_strings unstored local_search]
+    python -m benchmarks.speed.exact [--only stored large strings long_strings]
 
 The five sets of objectives of Dewri et al. 2010 on Adult with at most 301 suppressed tuples; Adult with twelve
 quasi-identifiers; and bit strings: Lunacek et al.'s problem, fronts of k and loss, and the 105 bits of Dewri et al.
-2009. Then, on pages of their own, `unstored.py` and `local_search.py`.
-Each part runs in a process of its own, which tells its memory. A part that is not asked for keeps its earlier results.
-About half an hour; needs Adult.
+2009. Each part runs in a process of its own, which tells its memory. A part that is not asked for keeps its earlier
+results. About half an hour; needs Adult.
 """
 
 from __future__ import annotations
 
 import argparse
 import resource
-import subprocess
-import sys
 import time
 from functools import cache, partial
 from typing import Any
@@ -86,17 +83,10 @@ def stored() -> dict:
 
 @cache
 def _numpy_program() -> tuple[ByNumpy, np.ndarray]:
-    """Return the numpy program of `engine.py` and random nodes for it."""
+    """Return the numpy program of `engine.py`, and random nodes for it."""
     problem = LatticeProblem(fetch_adult(), [k, glm], suppression=301)
-    X = np.random.default_rng(0).integers(0, problem.lengths + 1, size=(REPEATS * NUMPY_NODES, problem.n_var))
+    X = np.random.default_rng(0).integers(0, problem.lengths + 1, size=(REPEATS, NUMPY_NODES, problem.n_var))
     return ByNumpy(fetch_adult(), 301), X
-
-
-def _numpy_node(first: int) -> float:
-    """Return the numpy program's processor seconds per random node."""
-    program, X = _numpy_program()
-    program(X[0])
-    return record.timed(lambda: [program(x) for x in X[first : first + NUMPY_NODES]])[1] / NUMPY_NODES
 
 
 def in_order(F: np.ndarray) -> np.ndarray:
@@ -111,10 +101,10 @@ def proven(name: str) -> dict:
     def problem() -> LatticeProblem:
         return LatticeProblem(table, objectives, suppression=301)
 
-    exact = in_order(problem().pareto_front())
+    exact, (program, X) = in_order(problem().pareto_front()), _numpy_program()
     seconds, exhaustive, numpy_node = [], [], []
     # Proofs, exhaustive search and nodes of the numpy program take turns: the machine is as fast for all.
-    for i in range(REPEATS):
+    for nodes in X:
         own = problem()
         res, took = record.timed(partial(minimize, own, BranchAndBound(), seed=1))
         seconds.append(took)
@@ -122,7 +112,8 @@ def proven(name: str) -> dict:
         every, took = record.timed(lambda: minimize(problem(), ExhaustiveSearch(), seed=1))
         exhaustive.append(took)
         np.testing.assert_array_equal(in_order(every.F), exact)
-        numpy_node.append(_numpy_node(i * NUMPY_NODES))
+        program(nodes[0])  # warms
+        numpy_node.append(record.timed(partial(list, map(program, nodes)))[1] / NUMPY_NODES)
     algorithm = res.algorithm
     return {
         "objectives": name,
@@ -197,8 +188,7 @@ def run(part: str) -> dict:
     return {**found, "GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, "machine": record.machine()}
 
 
-def yes(certified: bool) -> str:
-    return "yes" if certified else "no"
+CERTIFIED = {"certified": lambda one: "yes" if one["certified"] else "no"}
 
 
 def stored_text(part: dict) -> str:
@@ -207,7 +197,7 @@ def stored_text(part: dict) -> str:
         "nodes": lambda one: f"{one['nodes']:,} ({one['nodes'] / one['lattice']:.1%})",
         "paper's PBG-EA": "{paper:,}",
         "front": "{front}",
-        "certified": lambda one: yes(one["certified"]),
+        **CERTIFIED,
         "seconds": "{seconds:.3f}",
         "exhaustive search": "{exhaustive:.3f}",
         "numpy nodes": "{numpy nodes:.0f}",
@@ -235,7 +225,7 @@ def large_text(part: dict) -> str:
 def strings_text(part: dict) -> str:
     columns = {
         "problem": "{name}",
-        "certified": lambda one: yes(one["certified"]),
+        **CERTIFIED,
         "seconds": "{seconds:.1f}",
         "front": "{front:,}",
         "proven": "{proven:,}",
@@ -274,19 +264,12 @@ def draw(runs: dict[str, dict]) -> None:
 
 TEXTS = {"stored": stored_text, "large": large_text, "strings": strings_text, "long_strings": strings_text}
 
-# Benchmarks with a page of their own.
-PAGES = ("unstored", "local_search")
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=[*RUNS, *PAGES], default=[*RUNS, *PAGES], help="the parts to run")
-    asked = parser.parse_args().only
+    parser.add_argument("--only", nargs="+", choices=RUNS, default=list(RUNS), help="the parts to run")
     figures = {part: own for part, own in record.stored("exact").items() if part in RUNS}
-    for part in asked:
-        if part in PAGES:
-            subprocess.run([sys.executable, "-m", f"benchmarks.speed.{part}"], check=True)
-            continue
+    for part in parser.parse_args().only:
         with record.processes(1) as pool:
             figures[part] = pool.submit(run, part).result()
         record.write("exact", figures, *(TEXTS[name](figures[name]) for name in RUNS if name in figures))

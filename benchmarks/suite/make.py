@@ -29,6 +29,7 @@ from benchmarks.suite.package import in_whole_numbers, of_package
 from benchmarks.suite.tables import TABLES, Table
 from benchmarks.tables import operators_of
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
+from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem
 from pymoo_anon.suite import Instance, load, names
 from pymoo_anon.suite.problem import CONTRIBUTION, PATHS
@@ -93,36 +94,32 @@ def definition(name: str) -> str:
     """Write an instance as JSON, with a line for each attribute and column."""
     wanted = WANTED[name]
     table: Table = TABLES[wanted["table"]]()
-    attributes = wanted.get("attributes", tuple(table.levels))
     objectives = [_named(word) for word in wanted["objectives"]]
     constraints = [{**_named(word), "at least": bound} for word, bound in wanted.get("constraints", {}).items()]
     columns = sorted({own["column"] for own in (*objectives, *constraints) if "column" in own})
-    matrix = np.column_stack([table.rows[own] for own in (*attributes, *columns)])
-    rows, counts = np.unique(matrix, axis=0, return_counts=True)
-    sizes = {own: len(table.levels[own][0]) for own in attributes}
-    own_rows = dict(zip((*attributes, *columns), rows.T.tolist(), strict=True))
+    names = [*table.levels, *columns]
+    rows, counts = np.unique(np.column_stack([table.rows[own] for own in names]), axis=0, return_counts=True)
+    sizes = {own: len(levels[0]) for own, levels in table.levels.items()}
+    own_rows = dict(zip(names, rows.T.tolist(), strict=True))
     bits = wanted["space"] == "bits"
-    nodes = table.nodes if bits else {}
-    about = " ".join((TABLES[wanted["table"]].__doc__ or "").split())
+
+    def attribute(own: str) -> dict[str, Any]:
+        told = {"name": own, "values": sizes[own]}
+        if not bits:
+            return {**told, "levels": table.levels[own]}
+        return {**told, "nodes": table.nodes[own]} if own in table.nodes else told
+
     parts: dict[str, Any] = {
         "name": name,
-        "about": about,
+        "about": " ".join((TABLES[wanted["table"]].__doc__ or "").split()),
         "space": wanted["space"],
-        "attributes": [
-            {
-                "name": own,
-                "values": sizes[own],
-                **({} if bits else {"levels": table.levels[own]}),
-                **({"nodes": nodes[own]} if own in nodes else {}),
-            }
-            for own in attributes
-        ],
+        "attributes": [attribute(own) for own in table.levels],
         "objectives": objectives,
         "constraints": constraints,
         "suppression": {"rule": wanted.get("rule", "at most"), "limit": wanted["limit"]},
         "unit": lcm(*[max(size - 1, 1) for size in sizes.values()]),
         "budgets": [],
-        "rows": {own: own_rows[own] for own in attributes},
+        "rows": {own: own_rows[own] for own in table.levels},
         "columns": {own: own_rows[own] for own in columns},
         "counts": counts.tolist(),
     }
@@ -158,15 +155,10 @@ def prove(problem: AnonymizationProblem) -> tuple[np.ndarray, int, str]:
     proven by branch and bound.
     """
     if isinstance(problem, BitStringProblem) and problem.n_obj > 2:
-        n = 2**problem.n_var
         X, F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
-        for start in range(0, n, 4096):
-            numbers = np.arange(start, min(start + 4096, n))
+        for numbers in np.split(np.arange(2**problem.n_var), range(4096, 2**problem.n_var, 4096)):
             batch = (numbers[:, np.newaxis] >> np.arange(problem.n_var)) & 1 == 1
-            batch, values = problem.compute_feasible(batch[problem.is_valid(batch)])
-            X, F = np.concatenate([X, batch]), np.concatenate([F, values])
-            best = is_nondominated(F, keep_weakly=False)
-            X, F = X[best], F[best]
+            X, F = merge_front(X, F, *problem.compute_feasible(batch[problem.is_valid(batch)]))
         return X, problem.n_strings, "exhaustive"
     res = minimize(problem, BranchAndBound(), seed=1)
     assert res.algorithm.certified
@@ -190,7 +182,6 @@ def exact_front(instance: Instance, X: np.ndarray) -> np.ndarray:
 
 
 def digest(text: str) -> str:
-    """Return the sha256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
