@@ -33,8 +33,7 @@ from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, IntegerRandomSampling
 
 from benchmarks import record
-from benchmarks.moeas.problems import QUICK_TASKS, TASKS
-from benchmarks.moeas.references import by_branch_and_bound
+from benchmarks.moeas.problems import QUICK_TASKS, TASKS, by_branch_and_bound
 from benchmarks.moeas.runs import Budgets, Judge, judged, run, values_of
 from benchmarks.moeas.statistics import interval, marked, median
 from benchmarks.tables import crossover_problem, glm, k, operators_of
@@ -98,34 +97,43 @@ def local_search(problem: AnonymizationProblem, neighborhood: Callable[[], Neigh
 
 SBX_CUT = partial(rounded, SBX, prob=1.0, eta=3.0)
 SBX_ROUNDED = partial(rounded, SBX, prob=1.0, eta=3.0, vtype=float)
+PM_CUT = partial(rounded, PM, prob=1.0, eta=3.0)
 PM_ROUNDED = partial(rounded, PM, prob=1.0, eta=3.0, vtype=float)
 
+Changed = tuple[str, str, Mapping[str, Callable[[], Any]]]
+
+
+def settings(ours: str, *changed: Changed) -> list[Setting]:
+    """Return NSGA-II with this package's operators, and with each of the changes."""
+    return [(group, name, partial(nsga2, **own)) for group, name, own in (("ours", ours, {}), *changed)]
+
+
 LEVELS: list[Setting] = [
-    ("ours", "LatticeSampling, LevelCrossover, SingleStepMutation", nsga2),
-    ("crossover", "LevelCrossover, always", partial(nsga2, crossover=partial(LevelCrossover, prob=1.0))),
-    ("crossover", "ReducedSurrogateCrossover", partial(nsga2, crossover=ReducedSurrogateCrossover)),
-    ("crossover", "UX of pymoo", partial(nsga2, crossover=UX)),
-    ("crossover", "TwoPointCrossover of pymoo", partial(nsga2, crossover=TwoPointCrossover)),
-    ("crossover", "SBX of pymoo, vtype=float", partial(nsga2, crossover=SBX_ROUNDED)),
-    ("crossover", "SBX of pymoo, without vtype", partial(nsga2, crossover=SBX_CUT)),
-    ("crossover", "none", partial(nsga2, crossover=partial(LevelCrossover, prob=0.0))),
-    ("mutation", "SingleStepMutation, twice as often", partial(nsga2, mutation=partial(SingleStepMutation, 0.25))),
-    ("mutation", "PM of pymoo, eta 3", partial(nsga2, mutation=PM_ROUNDED)),
-    ("mutation", "PM of pymoo, eta 20", partial(nsga2, mutation=partial(rounded, PM))),
-    ("mutation", "none", partial(nsga2, mutation=NoMutation)),
-    ("sampling", "CornerSampling", partial(nsga2, sampling=CornerSampling)),
-    ("sampling", "IntegerRandomSampling of pymoo", partial(nsga2, sampling=IntegerRandomSampling)),
-    ("selection", "DominanceCountTournament", partial(nsga2, selection=DominanceCountTournament)),
-    (
-        "all of pymoo",
-        "SBX and PM, vtype=float",
-        partial(nsga2, sampling=IntegerRandomSampling, crossover=SBX_ROUNDED, mutation=PM_ROUNDED),
-    ),
-    (
-        "all of pymoo",
-        "SBX and PM, without vtype",
-        partial(
-            nsga2, sampling=IntegerRandomSampling, crossover=SBX_CUT, mutation=partial(rounded, PM, prob=1.0, eta=3.0)
+    *settings(
+        "LatticeSampling, LevelCrossover, SingleStepMutation",
+        ("crossover", "LevelCrossover, always", {"crossover": partial(LevelCrossover, prob=1.0)}),
+        ("crossover", "ReducedSurrogateCrossover", {"crossover": ReducedSurrogateCrossover}),
+        ("crossover", "UX of pymoo", {"crossover": UX}),
+        ("crossover", "TwoPointCrossover of pymoo", {"crossover": TwoPointCrossover}),
+        ("crossover", "SBX of pymoo, vtype=float", {"crossover": SBX_ROUNDED}),
+        ("crossover", "SBX of pymoo, without vtype", {"crossover": SBX_CUT}),
+        ("crossover", "none", {"crossover": partial(LevelCrossover, prob=0.0)}),
+        ("mutation", "SingleStepMutation, twice as often", {"mutation": partial(SingleStepMutation, 0.25)}),
+        ("mutation", "PM of pymoo, eta 3", {"mutation": PM_ROUNDED}),
+        ("mutation", "PM of pymoo, eta 20", {"mutation": partial(rounded, PM)}),
+        ("mutation", "none", {"mutation": NoMutation}),
+        ("sampling", "CornerSampling", {"sampling": CornerSampling}),
+        ("sampling", "IntegerRandomSampling of pymoo", {"sampling": IntegerRandomSampling}),
+        ("selection", "DominanceCountTournament", {"selection": DominanceCountTournament}),
+        (
+            "all of pymoo",
+            "SBX and PM, vtype=float",
+            {"sampling": IntegerRandomSampling, "crossover": SBX_ROUNDED, "mutation": PM_ROUNDED},
+        ),
+        (
+            "all of pymoo",
+            "SBX and PM, without vtype",
+            {"sampling": IntegerRandomSampling, "crossover": SBX_CUT, "mutation": PM_CUT},
         ),
     ),
     *[
@@ -138,28 +146,31 @@ LEVELS: list[Setting] = [
     ],
 ]
 
+BOUNDARIES_TOO = partial(PartitionCrossover, boundaries=True)
 STRINGS: list[Setting] = [
-    ("ours", "BitStringSampling, PartitionCrossover, PerAttributeBitMutation", nsga2),
-    ("crossover", "PartitionCrossover, 2 points", partial(nsga2, crossover=partial(PartitionCrossover, 2))),
-    (
-        "crossover",
-        "PartitionCrossover, boundaries too",
-        partial(nsga2, crossover=partial(PartitionCrossover, boundaries=True)),
-    ),
-    ("crossover", "ReducedSurrogateCrossover", partial(nsga2, crossover=ReducedSurrogateCrossover)),
-    ("crossover", "TwoPointCrossover of pymoo", partial(nsga2, crossover=TwoPointCrossover)),
-    ("crossover", "UX of pymoo", partial(nsga2, crossover=UX)),
-    ("crossover", "HUX of pymoo", partial(nsga2, crossover=HUX)),
-    ("crossover", "none", partial(nsga2, crossover=partial(PartitionCrossover, prob=0.0))),
-    ("mutation", "RandomImmigrantMutation", partial(nsga2, mutation=RandomImmigrantMutation)),
-    ("mutation", "BitflipMutation of pymoo", partial(nsga2, mutation=BitflipMutation)),
-    ("mutation", "none", partial(nsga2, mutation=NoMutation)),
-    ("sampling", "BinaryRandomSampling of pymoo", partial(nsga2, sampling=BinaryRandomSampling)),
-    ("selection", "DominanceCountTournament", partial(nsga2, selection=DominanceCountTournament)),
-    (
-        "all of pymoo",
-        "TwoPointCrossover, BitflipMutation",
-        partial(nsga2, sampling=BinaryRandomSampling, crossover=TwoPointCrossover, mutation=BitflipMutation),
+    *settings(
+        "BitStringSampling, PartitionCrossover, PerAttributeBitMutation",
+        ("crossover", "PartitionCrossover, 2 points", {"crossover": partial(PartitionCrossover, 2)}),
+        (
+            "crossover",
+            "PartitionCrossover, boundaries too",
+            {"crossover": partial(PartitionCrossover, boundaries=True)},
+        ),
+        ("crossover", "ReducedSurrogateCrossover", {"crossover": ReducedSurrogateCrossover}),
+        ("crossover", "TwoPointCrossover of pymoo", {"crossover": TwoPointCrossover}),
+        ("crossover", "UX of pymoo", {"crossover": UX}),
+        ("crossover", "HUX of pymoo", {"crossover": HUX}),
+        ("crossover", "none", {"crossover": partial(PartitionCrossover, prob=0.0)}),
+        ("mutation", "RandomImmigrantMutation", {"mutation": RandomImmigrantMutation}),
+        ("mutation", "BitflipMutation of pymoo", {"mutation": BitflipMutation}),
+        ("mutation", "none", {"mutation": NoMutation}),
+        ("sampling", "BinaryRandomSampling of pymoo", {"sampling": BinaryRandomSampling}),
+        ("selection", "DominanceCountTournament", {"selection": DominanceCountTournament}),
+        (
+            "all of pymoo",
+            "TwoPointCrossover, BitflipMutation",
+            {"sampling": BinaryRandomSampling, "crossover": TwoPointCrossover, "mutation": BitflipMutation},
+        ),
     ),
     ("local search", "BitStringNeighborhood", partial(local_search, neighborhood=BitStringNeighborhood)),
 ]

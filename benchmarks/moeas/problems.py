@@ -18,6 +18,7 @@ from pymoo.algorithms.moo.spea2 import SPEA2, SPEA2Survival
 from pymoo.algorithms.soo.nonconvex.random_search import RandomSearch
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
+from pymoo.optimize import minimize
 from pymoo.util.ref_dirs import get_reference_directions
 
 from benchmarks.moeas.runs import Budgets
@@ -205,3 +206,24 @@ def task_of(part: str, name: str, quick: bool) -> Task:
 def problem_of(part: str, name: str, quick: bool) -> AnonymizationProblem:
     """Return the problem of a task, made once per process."""
     return task_of(part, name, quick).make()
+
+
+def proven(task: Task, problem: AnonymizationProblem) -> np.ndarray | None:
+    """(n, n_obj) float array of the proven front, or None."""
+    if task.proof == "visit":
+        return problem.pareto_front(max_nodes=problem.n_nodes)
+    return by_branch_and_bound(problem) if task.proof == "branch and bound" else None
+
+
+def by_branch_and_bound(problem: AnonymizationProblem) -> np.ndarray:
+    """(n, n_obj) float array of the whole front, by exhaustive search in a fresh copy.
+
+    Raises:
+        RuntimeError: The proof did not end.
+    """
+    own = problem.fresh_copy()
+    own.n_threads = 2
+    res = minimize(own, BranchAndBound(), seed=1)
+    if not res.algorithm.certified:
+        raise RuntimeError(f"the front of {problem!r} must be proven, got {res.algorithm.n_undecided} nodes undecided")
+    return res.F

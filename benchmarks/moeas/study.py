@@ -14,6 +14,7 @@ front, else against the best that any run has found, which `results/best_known` 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -21,14 +22,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from benchmarks import record
 from benchmarks.moeas.pages import RESULTS, overview, part_page, slug
 from benchmarks.moeas.pictures import draw
-from benchmarks.moeas.problems import ALGORITHMS, QUICK_TASKS, TASKS, Task, problem_of, refusal, task_of
-from benchmarks.moeas.references import BestKnown, digest, proven
+from benchmarks.moeas.problems import ALGORITHMS, QUICK_TASKS, TASKS, Task, problem_of, proven, refusal, task_of
 from benchmarks.moeas.runs import MEASURES, Judge, Record, check_log, judged, run, values_of
-from pymoo_anon.problems import LatticeProblem
+from pymoo_anon._files import replaced
+from pymoo_anon.fronts.archive import merge_front
+from pymoo_anon.problems import AnonymizationProblem, LatticeProblem
 
 SEEDS, QUICK_SEEDS = 31, 3
 
@@ -55,6 +58,43 @@ def search(where: Where, algorithm: str, seed: int) -> Record:
 def searched(where: Where, reference: np.ndarray, algorithm: str, seed: int) -> dict[str, Any]:
     """Return the figures of one run, with the front known before."""
     return judged(search(where, algorithm, seed), Judge(problem_of(*where), reference))
+
+
+class BestKnown:
+    """Best points of a problem over all runs, in a CSV file that need not be there yet.
+
+    It only ever gets better: points leave it where a new one is at least as good in everything.
+
+    Raises:
+        ValueError: The file holds values that are not those of its points.
+    """
+
+    def __init__(self, path: Path, problem: AnonymizationProblem) -> None:
+        self.path, self.problem = path, problem
+        self.X = np.empty((0, problem.n_var), dtype=problem.vtype)
+        self.F = np.empty((0, problem.n_obj))
+        if path.exists():
+            known = pd.read_csv(path, dtype=str)
+            self.X = np.array([point.split() for point in known.pop("point")], dtype=int).astype(problem.vtype)
+            self.F, G = problem.fresh_copy().evaluate(self.X, return_values_of=["F", "G"])
+            if not np.array_equal(problem.natural(self.F), known.to_numpy(dtype=float)) or (G > 0).any():
+                raise ValueError(f"{path} must hold values of this problem, got others: is it of another table?")
+
+    def improve(self, X: np.ndarray, F: np.ndarray) -> None:
+        """Offer points, and write the file anew."""
+        self.X, self.F = merge_front(self.X, self.F, X, F)
+        order = np.lexsort(self.F.T[::-1])
+        self.X, self.F = self.X[order], self.F[order]
+        shown = pd.DataFrame(self.problem.natural(self.F), columns=self.problem.objective_names)
+        shown["point"] = [" ".join(map(str, x)) for x in self.X.astype(int).tolist()]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with replaced(self.path) as temporary:
+            shown.to_csv(temporary, index=False)
+
+
+def digest(F: np.ndarray) -> str:
+    """Return a short fingerprint of a reference front."""
+    return hashlib.sha256(np.ascontiguousarray(F).tobytes()).hexdigest()[:12]
 
 
 def compare(where: Where, algorithms: Sequence[str], seeds: Sequence[int], each: Each) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from benchmarks.moeas import study as moeas
 from benchmarks.moeas.pages import marks, part_page
 from benchmarks.moeas.pictures import LEAST, LOOKS, course
 from benchmarks.moeas.problems import ALGORITHMS, TASKS, refusal
-from benchmarks.moeas.references import BestKnown
 from benchmarks.moeas.runs import BEYOND, Budgets, Judge, Log, check_log, judged, replay, run
 from benchmarks.moeas.statistics import interval, median
+from benchmarks.moeas.study import BestKnown
 from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
