@@ -33,7 +33,6 @@ MOST_BYTES, MOST_PIXELS = 150_000, 1500
 
 
 def data() -> tuple[Microdata, pd.DataFrame]:
-    """Return the table and its rows."""
     if Path(os.environ.get("PYMOO_ANON_DATA", ""), "adult", "adult.data").is_file():
         table = fetch_adult()
         return table, fetch_adult_frame()[[*table.quasi_identifiers, *table.sensitive]]
@@ -41,7 +40,6 @@ def data() -> tuple[Microdata, pd.DataFrame]:
 
 
 def make_report(path: Path) -> None:
-    """Search, choose, release, and write the report."""
     table, rows = data()
     goals = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()]
     problem = LatticeProblem(table, goals, suppression=0.01, constraints=[KAnonymity() >= 5])

@@ -118,7 +118,6 @@ def recoded(k: int, *asked: Any, price: float = 0.0, **how: Any) -> Found:
 
 
 def of_rows(make: Callable[[], Microdata], n_rows: int, share: float, k: int) -> Found:
-    """Recode rows drawn from a table."""
     table = resampled(make, n_rows, share)
     return timed(LocalRecodingProblem(table, [GeneralLossMetric()], [KAnonymity() >= k]), k)
 
@@ -255,7 +254,6 @@ CASES = (
 
 
 def warm() -> None:
-    """Compile all loops before anything is timed."""
     census, goals = make_census(300), [KAnonymity(), GeneralLossMetric()]
     asked = [TCloseness(SECRET) <= 0.5, EntropyLDiversity(SECRET) >= 2, DistinctLDiversity(SECRET) >= 2]
     for constraints in ([], *([one] for one in asked)):

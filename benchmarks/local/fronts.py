@@ -89,7 +89,6 @@ def columns_of(F: Any, table: Microdata) -> dict[str, list[float]]:
 
 
 def front_of(way: str, by: str) -> dict[str, Any]:
-    """Search the front of one way, and return it with processor seconds."""
     table = fetch_adult()
     _, res, seconds = searched(table, way, by)
     return {**columns_of(res.F, table), "s": seconds}
@@ -176,7 +175,6 @@ def tables_of_sweeps(sweeps: dict[int, dict[str, Any]]) -> list[str]:
 
 
 def tables_of_arx(full: dict[str, Any], local: dict[str, dict[str, Any]]) -> list[str]:
-    """ARX's benchmark at equal k and at equal mean risk."""
     head = [*(f"k = {k}" for k in ARX_K), "seconds of all four"]
     rows = [[FULL, *(f"{loss:.4f}" for loss in full["loss"]), f"{full['s']:.1f}"]]
     rows += [[way, *(f"{loss:.4f}" for loss in published), ""] for way, published in ARX.items()]

@@ -246,7 +246,6 @@ def main() -> None:
 def write(
     found: list[dict[str, Any]], versions: dict[str, dict[str, str]], own_ncp: float, accuracies: dict[int, float]
 ) -> None:
-    """Write the page."""
     rows = []
     for one in sorted(found, key=lambda one: one["k"]):
         shown = "{by}|{k}|{values:.4f}|{nodes:.4f}|{recounted:,}|{rows:,}|{seconds:.1f}"

@@ -70,7 +70,6 @@ def main() -> None:
 
 
 def write(earlier: dict[str, Any], now: dict[str, Any]) -> None:
-    """Write the results."""
     record.write(
         "local_sweep",
         {"machine": record.machine(), "earlier": earlier, "now": now},

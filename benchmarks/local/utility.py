@@ -114,7 +114,6 @@ def draw(found: dict[tuple[str, str], dict[str, Any]]) -> None:
 
 
 def write(found: dict[tuple[str, str], dict[str, Any]]) -> None:
-    """Write the table, the picture and all figures."""
     rows = []
     for name in TARGETS:
         for said, (by, value) in SHOWN.items():

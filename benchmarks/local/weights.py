@@ -62,7 +62,6 @@ def random_weights(problem: LocalRecodingProblem) -> np.ndarray:
 
 
 def searched(problem: LocalRecodingProblem) -> np.ndarray:
-    """Evaluate points for NSGA-II."""
     algorithm = NSGA2(pop_size=POP_SIZE, archive=BoxArchive(epsilon=1e-9), **operators_of(problem))
     return minimize(problem, algorithm, ("n_eval", N_EVAL), seed=SEED).archive.F
 

@@ -91,7 +91,6 @@ def pbgea(problem: AnonymizationProblem, mutation: float = 1.0, crossover: float
 
 
 def local_search(problem: AnonymizationProblem, neighborhood: Callable[[], Neighborhood]) -> Algorithm:
-    """Return Pareto local search with a neighborhood."""
     return ParetoLocalSearch(neighborhood=neighborhood())
 
 
@@ -238,7 +237,6 @@ def studied(part: Part, problem: AnonymizationProblem, seeds: int, distinct: tup
 
 
 def table(found: Mapping[str, Any], tested: str) -> str:
-    """Write one problem in markdown."""
     *earlier, last = [str(n) for n in found["distinct"]]
     other = "HV" if tested == "RR" else "RR"
     head = ["", "changed to", *(f"{tested}, {n}" for n in (*earlier, last))]
@@ -265,7 +263,6 @@ LEGEND = (
 
 
 def page(found: Mapping[str, Any]) -> str:
-    """Write the page of all stored parts."""
     texts = [LEGEND]
     for part, own in found.items():
         texts.append(f"## {PARTS[part].title}\n\n{record.line(own['machine'])}.")
@@ -276,7 +273,6 @@ def page(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the named parts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS), help="the parts to run")
     parser.add_argument("--seeds", type=int, help=f"seeds from 1 to this number, {SEEDS} by default")

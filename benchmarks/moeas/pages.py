@@ -81,7 +81,6 @@ def marks(problem: Mapping[str, Any]) -> dict[tuple[str, str, str, str], tuple[f
 
 
 def part_page(part: str, found: Mapping[str, Any]) -> str:
-    """Write the page of one part."""
     machine = found.get("machine")
     texts = [f"# {PARTS[part]}", *([f"{record.line(machine)}."] if machine else []), LEGEND]
     for name, problem in found["problems"].items():
@@ -90,7 +89,6 @@ def part_page(part: str, found: Mapping[str, Any]) -> str:
 
 
 def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]:
-    """Write the paragraphs and tables of one problem."""
     texts = [f"## {name}"]
     left_out = [f"{one}: {why}" for one, why in problem["left out"].items()]
     if not problem["rows"]:
@@ -120,12 +118,10 @@ def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]
 
 
 def _seeds(problem: Mapping[str, Any]) -> str:
-    """Describe the number of runs per algorithm."""
     return ", ".join(str(n) for n in sorted({row["seeds"] for row in problem["rows"].values()}))
 
 
 def _count(size: float) -> str:
-    """Format a number of points."""
     return f"{size:,.0f}" if size < 1e9 else f"{size:.1e}"
 
 
@@ -135,7 +131,6 @@ def slug(name: str) -> str:
 
 
 def table(rows: Mapping[str, Any], compared: Mapping[Any, tuple[float, str]], result: str, budget: str) -> str:
-    """Write one table with a row per algorithm."""
     other = "evaluations" if budget.startswith("distinct") else "distinct"
     head = ["algorithm", other, "RR", "A", "HV", "A", "CE", "IGD+"]
     lines = []

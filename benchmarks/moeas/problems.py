@@ -124,7 +124,6 @@ class UniformSearch(RandomSearch):  # type: ignore[misc]
 
 
 def population_of(problem: AnonymizationProblem) -> int:
-    """Return the size of an algorithm's population."""
     return POPULATION if problem.n_obj < 4 else LARGE_POPULATION
 
 
@@ -198,7 +197,6 @@ def refusal(algorithm: str, problem: AnonymizationProblem) -> str | None:
 
 
 def task_of(part: str, name: str, quick: bool) -> Task:
-    """Return the task of a part and a name."""
     return (QUICK_TASKS if quick else TASKS)[part][name]
 
 

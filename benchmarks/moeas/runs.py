@@ -45,7 +45,6 @@ class Budgets(NamedTuple):
         return [f"distinct {n}" for n in self.distinct] + [f"total {n}" for n in self.total]
 
     def left(self, n_distinct: int, n_total: int) -> bool:
-        """Return whether a run has a budget left."""
         return n_total < self.cap and (n_distinct < self.distinct[-1] or n_total < self.total[-1])
 
 

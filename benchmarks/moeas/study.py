@@ -145,7 +145,6 @@ def _short(values: Sequence[float], digits: int) -> list[float | None]:
 
 
 def stored(part: str) -> dict[str, Any]:
-    """Return the figures of a part so far."""
     return record.stored(f"moeas_{part}") or {"problems": {}}
 
 
@@ -184,7 +183,6 @@ def run_part(part: str, tasks: Mapping[str, Task], asked: argparse.Namespace, ea
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the named parts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(TASKS), default=list(TASKS), help="the parts to run")
     parser.add_argument("--problem", help="one problem, by its name in the pages")

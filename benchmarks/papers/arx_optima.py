@@ -192,7 +192,6 @@ LOSSES = {
 
 
 def hierarchies() -> dict[str, Hierarchy]:
-    """ARX's hierarchies by column."""
     return {name: Hierarchy.from_csv(str(FOLDER / f"{name}.csv")) for name in NINE}
 
 
@@ -292,7 +291,6 @@ class Node:
         return prod(float(1 + loss / n) for loss in own) ** (1 / len(own)) - 1
 
     def _bits(self, loss: str, kept: np.ndarray) -> float:
-        """Return the lost bits."""
         total, all_kept = 0.0, loss != "NUE"
         n = self.plain.n_rows
         for (groups, _, held), name in zip(self.columns, self.plain.names, strict=True):
@@ -336,7 +334,6 @@ class Plain:
 
 
 def problem_of(frame: pd.DataFrame, case: Case, rule: Any = Violating) -> LatticeProblem:
-    """Return the case as a problem of this package."""
     own = hierarchies()
     sensitive = () if COLUMN in case.names else (COLUMN,)
     table = Microdata.from_frame(frame, {name: own[name] for name in case.names}, sensitive)
@@ -405,7 +402,6 @@ def shown(case: Case, value: Any) -> str:
 
 
 def _row(case: Case, figure: dict[str, Any]) -> list[str]:
-    """Write a line of the page."""
     told = [str(figure["columns"]), str(case), f"{case.limit:.0%}", case.loss, shown(case, figure["plain"])]
     told.append("both" if figure["agree"] else "no")
     published = case.published and ("yes" if figure["as_published"] else shown(case, case.published[0]))
@@ -414,7 +410,6 @@ def _row(case: Case, figure: dict[str, Any]) -> list[str]:
 
 
 def _write(figures: list[dict[str, Any]], rows: list[list[str]]) -> None:
-    """Write the page and its figures."""
     agree = sum(figure["agree"] for figure in figures)
     published = [figure for figure in figures if figure["published"]]
     as_published = sum(figure["as_published"] for figure in published)

@@ -52,7 +52,6 @@ def claims(name: str) -> list[dict[str, str]]:
 
 
 def example(section: str, what: str, paper: str, here: str) -> dict[str, str]:
-    """Return a worked example as a claim."""
     ours = numbers(here)
     if paper.endswith("larger"):
         return record.claim(section, what, paper, here, [ours[0] > ours[1]])
@@ -66,7 +65,6 @@ def numbers(shown: str) -> list[Fraction]:
 
 
 def text() -> str:
-    """Write the whole page."""
     found = {name: claims(name) for name in PAPERS}
     verdicts = {name: Counter(one["verdict"] for one in of) for name, of in found.items()}
     counts = [[PAPERS[name], *(str(own[verdict]) for verdict in record.VERDICTS)] for name, own in verdicts.items()]

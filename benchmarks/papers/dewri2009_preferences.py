@@ -189,7 +189,6 @@ def bias_figure(found: Found) -> None:
 
 
 def summary(found: Found) -> list[list[str]]:
-    """Write a row per experiment."""
     rows = []
     for kind, value in EXPERIMENTS:
         one = found.frame(kind, value)
@@ -344,7 +343,6 @@ CLAIMS = (of_efficiency, of_privacy, of_populations, of_weights, of_attributes, 
 
 
 def report(found: Found) -> None:
-    """Figures, tables and claims."""
     figure("figure1", [(f"k_pref = {k}", found.runs["k", k][0]) for k in KS])
     figure("figure2", [(f"population {p}", found.runs["population", p][0]) for p in POPULATIONS])
     weights_figure(found)

@@ -124,7 +124,6 @@ class Trials:
         return self.curves(*of)[:, evaluations == GRID][:, 0]
 
     def machines(self) -> str:
-        """Name the machines of the runs."""
         made = self.runs.reset_index().groupby("machine", sort=False)["variant"].unique()
         told = [machine if len(made) == 1 else f"{'; '.join(of)} on {machine}" for machine, of in made.items()]
         return ". ".join(told)
@@ -301,7 +300,6 @@ def of_validity(problem: BitStringProblem) -> list[dict[str, str]]:
 
 
 def summary(trials: Trials) -> str:
-    """Write a row per variant and population."""
     columns = {
         "operator": "{variant}",
         "population": "{population:,}",
@@ -318,7 +316,6 @@ def summary(trials: Trials) -> str:
 
 
 def report(found: dict[str, Any]) -> None:
-    """Figures, tables and claims."""
     trials = Trials(found["runs"])
     problem = crossover_problem()
     draw(trials, (*READINGS, "TRAD"), "figure4")

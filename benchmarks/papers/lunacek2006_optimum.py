@@ -100,7 +100,6 @@ def curve(points: list[list[float]], k: float) -> float:
 
 
 def all_points(found: Found, part: str) -> dict[str, list[list[float]]]:
-    """Return the points of every algorithm."""
     table, _ = TABLES[part]
     names = ("BranchAndBound", "BitStringLocalSearch", "NSGA-II")
     genitor = [point for k in THRESHOLDS for point in of_task(found, part, "least", table, k)["points"]]

@@ -52,7 +52,6 @@ class ImmigrantsBesideBits(Mutation):
 
 
 def algorithm(variant: str, pop_size: int) -> GENITOR:
-    """GENITOR with the operators of one variant."""
     name, _, duplicates = variant.partition(", ")
     options: dict[str, Any] = {"eliminate_duplicates": not duplicates}
     if name != "NEW in place":

@@ -34,18 +34,15 @@ HUGE = "huge"
 
 
 def run(part: str) -> Any:
-    """Measure a part, and return its figures."""
     return scale.rows([scale.HUGE], ["duckdb"]) if part == HUGE else PARTS[part]()
 
 
 def waits(found: dict[str, dict[str, float]]) -> str:
-    """Write the waiting times as a table."""
     rows = [{"work": name, **one} for name, one in found.items()]
     return record.table({"work": "{work}", "CPU s": "{cpu:.2f}", "s": "{seconds:.2f}"}, rows)
 
 
 def summary(parts: dict[str, Any]) -> str:
-    """Write the most important figures."""
     rows = []
     for part in ("start", "tests"):
         rows += [
@@ -75,7 +72,6 @@ def summary(parts: dict[str, Any]) -> str:
 
 
 def page(parts: dict[str, Any], machine: dict[str, Any]) -> list[str]:
-    """Write all figures."""
     text = [f"{record.line(machine)}.", summary(parts)]
     if "searches" in parts:
         text += ["Searches by one thread, nothing remembered, the best of three:", waits(parts["searches"])]

@@ -77,7 +77,6 @@ def proof(problem: AnonymizationProblem, seconds: float) -> dict[str, Any]:
 
 
 def stored() -> dict:
-    """Return the five sets of Dewri et al."""
     return {"sets": [proven(name) for name in SETS]}
 
 
@@ -183,7 +182,6 @@ RUNS = {"stored": stored, "large": large, "strings": strings, "long_strings": lo
 
 
 def run(part: str) -> dict:
-    """Run one part, and return its figures and peak memory."""
     found: dict[str, Any] = RUNS[part]()
     return {**found, "GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, "machine": record.machine()}
 

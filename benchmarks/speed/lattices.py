@@ -61,7 +61,6 @@ CASES: list[tuple[list[Constraint], list[float]]] = [
 
 
 def problems() -> dict[str, Make]:
-    """Return the factories of all problems, by name."""
     found: dict[str, Make] = {}
     for name, (objectives, label, _) in SETS.items():
         found[f"Adult: {name}"] = partial(LatticeProblem, fetch_adult(label=label), objectives, 301)
@@ -88,7 +87,6 @@ def problems() -> dict[str, Make]:
 
 
 def work_of(problem: LatticeProblem) -> int:
-    """Nodes times distinct tuples."""
     return problem.n_nodes * problem.table.n_distinct
 
 

@@ -80,7 +80,6 @@ def opened(engine: str, path: Path) -> Any:
 
 
 def as_csv(connection: Any, path: Path) -> Any:
-    """Read a CSV file as a relation of text."""
     return connection.read_csv(str(path), all_varchar=True, header=True, sep=",")
 
 
@@ -304,7 +303,6 @@ def lines_of(steps: dict[str, Any], copy: dict[str, float] | None) -> list[list[
 
 
 def text_of_rows(found: dict[str, dict[str, Any]]) -> str:
-    """Write every step of every engine as a table, by number of rows."""
     lines = []
     for n_rows, engines in sorted(found.items(), key=lambda item: int(item[0])):
         copy = engines.get("duckdb", {}).get("copy")
@@ -318,13 +316,11 @@ def text_of_rows(found: dict[str, dict[str, Any]]) -> str:
 
 
 def middle_run(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the median of several runs from CSV to CSV."""
     runs = sorted(found["runs"], key=lambda run: sum(one["cpu"] for one in run.values()))
     return runs[len(runs) // 2]
 
 
 def text_of_csv(found: dict[str, Any]) -> str:
-    """Write the way from CSV to CSV as a table."""
     middle = middle_run(found)
     alone = middle["copy"]["cpu"]
     whole = sum(one["cpu"] for one in middle.values()) - alone
@@ -339,7 +335,6 @@ def text_of_csv(found: dict[str, Any]) -> str:
 
 
 def text_of_wide(found: dict[str, Any]) -> str:
-    """Write the search of many columns as a table."""
     return (
         f"{WIDE_COLUMNS} columns of 16 values each, {found['distinct']:,} distinct tuples. k and general loss, k of at "
         "least 5, 300 nodes of local search:\n\n"

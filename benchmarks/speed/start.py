@@ -106,7 +106,6 @@ def searched(problem: LatticeProblem, name: str) -> dict[str, float]:
 
 
 def searches(n_rows: int = CENSUS_ROWS) -> dict[str, dict[str, float]]:
-    """Time the usual searches of Adult and of a large table by one thread, and a proof."""
     problems = {
         f"Adult: {name}": LatticeProblem(fetch_adult(label=label), objectives, 301)
         for name, (objectives, label, _) in SETS.items()
@@ -133,5 +132,4 @@ def tests() -> dict[str, Any]:
 
 
 def lines() -> int:
-    """Lines of the package."""
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "pymoo_anon").rglob("*.py"))

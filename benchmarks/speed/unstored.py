@@ -53,7 +53,6 @@ def problem_of(table: Microdata, least_k: int, objectives: Sequence[Objective] =
 
 
 def proven(table: Microdata, least_k: int, epsilon: str | int) -> dict:
-    """Run one case, and return its seconds and the gap of the loss over time."""
     algorithm = BranchAndBound(epsilon=[0, epsilon])
     algorithm.setup(problem_of(table, least_k), termination=TimeBasedTermination(SECONDS), seed=1)
     began, gaps = time.perf_counter(), {}
@@ -79,7 +78,6 @@ def proven(table: Microdata, least_k: int, epsilon: str | int) -> dict:
 
 
 def together(table: Microdata, objectives: Sequence[Objective], least_k: int, epsilon: str | int) -> dict:
-    """Run one case of other objectives."""
     problem = problem_of(table, least_k, objectives)
     began = time.perf_counter()
     algorithm = minimize(problem, BranchAndBound(epsilon), TimeBasedTermination(SECONDS), seed=1).algorithm
@@ -102,7 +100,6 @@ def picture(table: Microdata) -> None:
 
 
 def compared() -> dict:
-    """Compare stored and unstored proofs of twelve quasi-identifiers."""
     fronts, seconds = [], []
     table = large_table()
     for max_bytes in (2 << 30, BYTES):

@@ -219,7 +219,6 @@ def files_of(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _morepo(instance: Instance, values: list[list[int]], types: Sequence[str], proof: str) -> dict[str, Any]:
-    """Return the front in MOrepo's format, version 1.0."""
     labels = [f"z{j}" for j in range(1, len(instance.signs) + 1)]
     points = [{**dict(zip(labels, row, strict=True)), "type": own} for row, own in zip(values, types, strict=True)]
     return {
@@ -257,7 +256,6 @@ def write(name: str) -> None:
 
 
 def places(name: str) -> list[str]:
-    """Return the paths of an instance's files."""
     return [file.format(name) for file in PATHS.values()]
 
 
@@ -307,7 +305,6 @@ def run_baselines(wanted: Sequence[str]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Make the named parts of the suite."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--baselines", action="store_true", help="run the algorithms whose results are stored")

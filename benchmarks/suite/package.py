@@ -60,7 +60,6 @@ def of_package(instance: Instance) -> AnonymizationProblem:
 
 
 def _taxonomy(nodes: Sequence[Sequence[int]], first: int, last: int) -> Taxonomy:
-    """Return the taxonomy of nested runs of values."""
     tree = {(value, value): {"name": f"{value}"} for value in range(first, last + 1)}
     # Smaller nodes first, so that every node finds its children.
     for begin, end in sorted(nodes, key=lambda node: node[1] - node[0]):
@@ -70,7 +69,6 @@ def _taxonomy(nodes: Sequence[Sequence[int]], first: int, last: int) -> Taxonomy
 
 
 def _objective(wanted: dict[str, Any]) -> Objective:
-    """Return the objective for a measure of the suite."""
     kinds = {
         "k": KAnonymity,
         "l": DistinctLDiversity,
