@@ -121,11 +121,20 @@ def stored(name: str) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def write(name: str, figures: dict[str, Any], *paragraphs: str) -> None:
-    """Write `results/name.json`, lists of numbers on one line, and `results/name.md`, and print the latter."""
+def words(name: str, **parts: Any) -> str:
+    """Return the text of `words/name.md` with parts put into it, `{machine}` being this one by default."""
+    text = (Path(__file__).parent / "words" / f"{name}.md").read_text(encoding="utf-8")
+    return text.removesuffix("\n").format_map({"machine": line(), **parts})
+
+
+def write(name: str, figures: dict[str, Any], *paragraphs: str, **parts: Any) -> None:
+    """Write `results/name.json`, lists of numbers on one line, and `results/name.md`, and print the latter.
+
+    The page is its paragraphs or, if there are none, its words with the parts put into them.
+    """
     RESULTS.mkdir(parents=True, exist_ok=True)
     plain = re.sub(r"\[[-+\d.eE,\snul]*\]", lambda own: " ".join(own[0].split()), json.dumps(figures, indent=1))
-    text = "\n\n".join(paragraphs)
+    text = "\n\n".join(paragraphs) or words(name, **parts)
     (RESULTS / f"{name}.json").write_text(plain + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
     print(text)

@@ -347,19 +347,13 @@ def main() -> None:
     record.write(
         "local_attacks",
         {**figures, "minimality": least, "refinement": narrow},
-        f"Adult, occupation as the secret, local recoding bottom-up; {record.line()}.",
-        "Minimality. Affected are the classes that numbers of rows would divide (direct), or that were merged for l "
-        f"(sizes); at most {SAMPLED} of them are studied, by {SHUFFLES} random arrangements of each one's values. "
-        "Confidence in a person's likeliest value, without and with the question why; persons of whom it rises; those "
-        "whose value seems sure (at least 0.9) and did not before (at most 0.6); and how many are guessed right. "
-        "Unexplained are studied classes that no arrangement explains: the method is another one than the question "
-        f"takes it for. {too_many} classes had too many vectors of nodes:",
-        record.table(MINIMALITY, least),
-        f"Refinement. {ROWS} rows of Adult with {', '.join(COLUMNS)}. Which values a generalized cell can have had, "
-        "by a linear program of how many rows of each class have which values: rules that always are true, and those "
-        "of a greedy recoding, some of which the original may break; cells that are left with fewer values, with one, "
-        "or without the true one:",
-        record.table(REFINEMENT, narrow),
+        SAMPLED=SAMPLED,
+        SHUFFLES=SHUFFLES,
+        too_many=too_many,
+        minimality=record.table(MINIMALITY, least),
+        ROWS=ROWS,
+        columns=", ".join(COLUMNS),
+        refinement=record.table(REFINEMENT, narrow),
     )
 
 

@@ -56,15 +56,7 @@ def main() -> None:
         head += [f"bound, {n} passes", "s", "gap"]
         form += f"|{{bound {n}:.5f}}|{{seconds {n}:.1f}}|{{gap {n}:.1%}}"
     rows = [form.format_map(one | {"l": one["l"] or ""}).split("|") for one in found]
-    record.write(
-        "local_bound",
-        {"machine": record.machine(), "found": found},
-        f"Adult, local recoding bottom-up, constraints direct; {record.line()}.",
-        "General loss a cell and seconds of one processor: the recoding, the same with large neighbourhood search, "
-        "and a lower bound of what any local recoding loses, checked, after a few passes and after many. The gap is "
-        "that of the improved recoding, as a share of its loss:",
-        record.markdown(head, rows),
-    )
+    record.write("local_bound", {"machine": record.machine(), "found": found}, bounds=record.markdown(head, rows))
 
 
 if __name__ == "__main__":

@@ -280,11 +280,7 @@ def main() -> None:
     record.write(
         "local_figures",
         {"machine": record.machine(), "found": figures},
-        f"Local recodings, bottom-up where nothing else is said, Adult where no other table is named; {record.line()}.",
-        "Loss of a cell where nothing else is named, and seconds of a processor; beside them what must be, what would "
-        "be better, and which of them is reached. Improved is by large neighbourhood search; ARX's figures are those "
-        "that its group has published:",
-        record.markdown(["work", "figure", "seconds", "must", "goal", "reached"], rows),
+        figures=record.markdown(["work", "figure", "seconds", "must", "goal", "reached"], rows),
     )
 
 

@@ -174,7 +174,7 @@ def tables_of_sweeps(sweeps: dict[int, dict[str, Any]]) -> list[str]:
     return told
 
 
-def tables_of_arx(full: dict[str, Any], local: dict[str, dict[str, Any]]) -> list[str]:
+def tables_of_arx(full: dict[str, Any], local: dict[str, dict[str, Any]]) -> dict[str, str]:
     head = [*(f"k = {k}" for k in ARX_K), "seconds of all four"]
     rows = [[FULL, *(f"{loss:.4f}" for loss in full["loss"]), f"{full['s']:.1f}"]]
     rows += [[way, *(f"{loss:.4f}" for loss in published), ""] for way, published in ARX.items()]
@@ -184,15 +184,8 @@ def tables_of_arx(full: dict[str, Any], local: dict[str, dict[str, Any]]) -> lis
     way, own = list(local.items())[-1]
     whole = (f"{least(full['front'], 'risk', risk):.4f}" for risk in own["risk"])
     risks.append([f"{FULL}, at the risk of {way}", *whole])
-    return [
-        "ARX's benchmark: Adult with nine columns and ARX's hierarchies; nothing is suppressed but in levels of whole "
-        "columns. ARX's own took 9.8 to 16.2 s (local transformation) and 155 to 27 s (clustering) for each k, on "
-        "another machine:",
-        record.markdown(["loss of a cell", *head], rows),
-        "The mean risk of these recodings, and the least loss of levels of whole columns that have no greater one; "
-        "ARX's mean risk is not published:",
-        record.markdown(["mean risk", *head[:-1]], risks),
-    ]
+    losses = record.markdown(["loss of a cell", *head], rows)
+    return {"arx": losses, "arx_risks": record.markdown(["mean risk", *head[:-1]], risks)}
 
 
 def least(front: dict[str, Any], by: str, value: float) -> float:
@@ -238,20 +231,6 @@ def useful() -> str:
     return record.markdown(heads, rows)
 
 
-TRIED = """Tried, without effect or for the worse:
-
-- *In the iceberg cube*, to pass over cells that are not the smallest for their tuples (a fifth fewer tuples looked at,
-  not faster), and to bound what the attributes to come cost at least by each attribute alone (one tuple in ten fewer at
-  most, slower).
-- *Fewer bands of cost* (7 or 5 for 16): as fast, and 0.4 to 1 % more loss at k of 5. *Smaller blocks* (10,000 distinct
-  tuples for 30,000): 1 % more loss on twelve attributes, a third of the time saved.
-- *Weights of columns* where all objectives count all columns alike: more recodings, no better front.
-- *More neighbourhoods built anew* on ARX's columns at k of 50 (600 for 300): the same loss to four digits.
-- *Prices of a class in powers of two*: with k of 5, the nearest to a mean risk of 2.7 % lost 6.7 % of a cell; with two
-  steps for each doubling it is 5.9 %.
-"""
-
-
 def percent(value: float) -> str:
     return "–" if np.isinf(value) else f"{100 * value:.1f}%"
 
@@ -286,19 +265,12 @@ def main() -> None:
     record.write(
         "local_fronts",
         {"machine": record.machine(), "fronts": told, "arx": {FULL: full, **of_arx}, "sweeps": sweeps},
-        f"Adult, loss of a cell, seconds of a processor; {record.line()}.",
-        "At equal k, the least loss from k on. The first three search once for each k, the others make a front. Local "
-        "recodings suppress nothing, all others at most 1 %. The hypervolume is that of log k / log rows and the loss:",
-        record.markdown(["k", *map(str, TARGETS), "hypervolume", "seconds"], at_k),
-        f"At equal mean risk, classes over rows, and k of {LEAST} or more:",
-        record.markdown(["mean risk", *(f"{100 * risk:g}%" for risk in RISKS), "seconds"], at_risk),
-        "![Loss against k, and against the mean risk](local_fronts.png)",
-        "What the release of least loss is good for: errors of counts, and held-out rows whose salary class a "
-        "classifier predicts rightly ([more of it](local_utility.md)):",
-        useful(),
-        *tables_of_arx(full, of_arx),
-        *tables_of_sweeps(sweeps),
-        TRIED,
+        at_k=record.markdown(["k", *map(str, TARGETS), "hypervolume", "seconds"], at_k),
+        LEAST=LEAST,
+        at_risk=record.markdown(["mean risk", *(f"{100 * risk:g}%" for risk in RISKS), "seconds"], at_risk),
+        useful=useful(),
+        **tables_of_arx(full, of_arx),
+        sweeps="\n\n".join(tables_of_sweeps(sweeps)),
     )
 
 

@@ -256,30 +256,16 @@ def write(
     record.write(
         "peers",
         {"machine": record.machine(), "found": found, "versions": versions, "ncp": own_ncp, "accuracy": accuracies},
-        f"Adult, 30,162 rows, eight quasi-identifiers; {record.line()}.",
-        "Each package ran once, in an environment of its own. Losses of a cell, k and rows are counted in the rows "
-        "that it released, alike for all. By values a cell costs (values that it may stand for - 1) / (values of the "
-        "domain - 1): lists and ranges keep to no hierarchy, and lose less for that. By nodes it costs as much as the "
-        "smallest node of our hierarchies that holds these values. A cell of a row that was left out costs 1. Seconds "
-        "are of the processor, compiling aside:",
-        record.markdown(["by", "k", "loss by values", "loss by nodes", "k counted", "rows", "s"], rows),
-        f"anjana and the best whole columns may leave out {peers_run.SUPPRESSED} % of the rows. anjana and pymoo_anon "
-        "recode by the same hierarchies, the others by lists and ranges. Environments:",
-        record.markdown(
+        found=record.markdown(["by", "k", "loss by values", "loss by nodes", "k counted", "rows", "s"], rows),
+        suppressed=peers_run.SUPPRESSED,
+        versions=record.markdown(
             ["package", "Python", "version", "numpy", "pandas"], [[name, *of.values()] for name, of in versions.items()]
         ),
-        "NCP of a cell in per cent at k = 10, by the columns, trees and definition of Basic_Mondrian (numbers have no "
-        "trees there, and are halved again and again here):",
-        record.markdown(["by", "NCP"], [[name, f"{value:.2f}"] for name, value in ncps.items()]),
-        "Accuracy in per cent of a random forest on the class of salary, by k. Seven tenths of the released rows train "
-        "it, three tenths test it, ranges of age are their middle; always the greater class has 74.78 %:",
-        record.markdown(
+        ncps=record.markdown(["by", "NCP"], [[name, f"{value:.2f}"] for name, value in ncps.items()]),
+        forests=record.markdown(
             ["by", *map(str, accuracies)],
             [[name, *(f"{value:.2f}" for value in of.values())] for name, of in forests.items()],
         ),
-        "Figures of Basic_Mondrian (its README, strict and relaxed; on INFORMS 10.21 and 12.26) and of k-AnonML (the "
-        "folder `paper_results/adult`, random forests) are as published, and were not run again. Its forest may have "
-        "other settings than ours, which are those of scikit-learn, and its hierarchies are not ours.",
     )
 
 

@@ -73,10 +73,7 @@ def write(earlier: dict[str, Any], now: dict[str, Any]) -> None:
     record.write(
         "local_sweep",
         {"machine": record.machine(), "earlier": earlier, "now": now},
-        f"Each target of a sweep, seconds of one processor and loss of a cell; {record.line()}.",
-        "Adult with 8, 9 (ARX's) and 12 columns, and 16 and 24 invented columns of 30,000 rows; before, and now. The "
-        "first target with fewer than six classes takes the time of all that follow it:",
-        *tables(earlier, now),
+        tables="\n\n".join(tables(earlier, now)),
     )
 
 

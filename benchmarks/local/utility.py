@@ -129,14 +129,9 @@ def write(found: dict[tuple[str, str], dict[str, Any]]) -> None:
     record.write(
         "local_utility",
         {"machine": machine, "tables": {name: {way: found[name, way] for way in WAYS} for name in TARGETS}},
-        "What releases are still good for: Adult (the salary class is predicted), and the suite's invented patients "
-        f"(diagnosis) and trips (purpose); {record.line(machine)}, scikit-learn {machine['scikit-learn']}.",
-        "Of each way the release of least loss with such a k, or with such a mean risk and k of 5 or more. Levels of "
-        "whole columns suppress at most 1 %, marked `*`. Errors of 1,000 random counts over one to three columns, "
-        "which half and nine in ten of them do not exceed; the share of held-out rows that a classifier predicts "
-        "rightly, the better one of boosted trees and logistic regression:",
-        record.markdown(heads, rows),
-        "![Errors of counts and what classifiers learn, against k and the mean risk](local_utility.png)",
+        machine=record.line(machine),
+        sklearn=machine["scikit-learn"],
+        utility=record.markdown(heads, rows),
     )
 
 

@@ -98,10 +98,10 @@ def main() -> None:
     record.write(
         "local_weights",
         {"machine": record.machine(), "weights": weights},
-        f"Adult, seed {SEED}, seconds of a processor; {record.line()}.",
-        f"Classes of at least {K} rows; hypervolume of the loss of {' and '.join(FIRST)} and of the loss of the other "
-        "six columns, each as a share of all that can be lost:",
-        record.table({"way": "{way}", **columns}, [{"way": way, **one} for way, one in weights.items()]),
+        SEED=SEED,
+        K=K,
+        first=" and ".join(FIRST),
+        weights=record.table({"way": "{way}", **columns}, [{"way": way, **one} for way, one in weights.items()]),
     )
 
 

@@ -253,23 +253,14 @@ def table(found: Mapping[str, Any], tested: str) -> str:
     return record.markdown(head, lines)
 
 
-LEGEND = (
-    "RR is the share of the exact front's boxes that are found, after so many distinct points, in all that a run saw; "
-    "HV the share of its hypervolume, own RR the share of boxes in what the algorithm returns. Medians, in "
-    "brackets an interval that holds the median with 95 %. A is how often a run is better than one of the first row, "
-    "ties by half; a mark says that they differ by Mann and Whitney's test after Holm's correction for all rows of the "
-    "table, at 5 %: + better, − worse, = no significant difference. Evaluations count points that come again."
-)
-
-
 def page(found: Mapping[str, Any]) -> str:
-    texts = [LEGEND]
+    texts = []
     for part, own in found.items():
         texts.append(f"## {PARTS[part].title}\n\n{record.line(own['machine'])}.")
         for name, problem in own["problems"].items():
             texts.append(f"{name}: {problem['front']} points in the front, {problem['seeds']} seeds.")
             texts.append(table(problem, PARTS[part].measure))
-    return "\n\n".join(texts)
+    return record.words("operators", parts="\n\n".join(texts))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -33,34 +33,9 @@ PROOFS = {
     "": "the best that any run has found; nobody has proven it",
 }
 
-LEGEND = (
-    "*Own* is what the algorithm returns, *seen* the best of all that it evaluated. RR is the share of the reference "
-    "front's boxes that are found, HV the share of its hypervolume, CE the mean distance to it, IGD+ the mean distance "
-    "from it. Medians, in brackets an interval that holds the median with 95 % (by order statistics). A is Vargha and "
-    f"Delaney's effect size: how often a run is better than one of {OURS}, ties by half. A mark says that the two "
-    "differ by Mann and Whitney's test after Holm's correction for all tests of the problem, at 5 %: + better than "
-    f"{OURS}, − worse, = no significant difference."
-)
 
-SETTINGS = """\
-One setting for all, and none was tuned: populations of 25, the size of Dewri et al. 2010, and of 100 from four \
-objectives on; this package's sampling, crossover (0.8) and mutation (one step a child); as many reference \
-directions as members (Das and Dennis for two objectives, Riesz energy for more). All else is what pymoo 0.6.2 or \
-this package takes by default, but for these:
-
-- MOEA/D has 5 neighbors, as 20 of 25 would be nearly all. pymoo's does not scale objectives, and here they differ by \
-orders of magnitude.
-- R-NSGA-II gets five points at equal distances between the values of the two ends of the space. It serves a decision \
-maker who has some; these are nobody's.
-- SPEA2 gets a survival object of its own. pymoo's default is shared by all SPEA2 of a process, and begins with the \
-ideal point of the run before, or fails where that had another number of objectives.
-- C-TAEA runs with `eliminate_duplicates=False`, without which pymoo's waits for ever; rows of its result that break a \
-constraint do not count. RVEA, whose result holds such rows, too, is not compared.
-- NSGA-III draws past its seed between equally infeasible nodes (pymoo's issue 794): its rows under constraints \
-may not repeat to the digit.
-- Branch and bound counts what it evaluates. Nodes of which it reads some classes only, until they are refuted, do not \
-count. On bit strings with k and a loss it does not work by evaluations.
-- Local search is `ParetoLocalSearch`."""
+def legend() -> str:
+    return record.words("moeas_legend", ours=OURS)
 
 
 def values(row: Mapping[str, Any], result: str, budget: str, measure: str) -> np.ndarray:
@@ -82,7 +57,7 @@ def marks(problem: Mapping[str, Any]) -> dict[tuple[str, str, str, str], tuple[f
 
 def part_page(part: str, found: Mapping[str, Any]) -> str:
     machine = found.get("machine")
-    texts = [f"# {PARTS[part]}", *([f"{record.line(machine)}."] if machine else []), LEGEND]
+    texts = [f"# {PARTS[part]}", *([f"{record.line(machine)}."] if machine else []), legend()]
     for name, problem in found["problems"].items():
         texts += problem_texts(part, name, problem)
     return "\n\n".join(texts)
@@ -150,8 +125,7 @@ def table(rows: Mapping[str, Any], compared: Mapping[Any, tuple[float, str]], re
 
 def overview(parts: Mapping[str, Mapping[str, Any]]) -> str:
     """Write the overview: medians at the first main budget, and numbers of wins."""
-    texts = ["# PBG-EA beside other algorithms", LEGEND, SETTINGS, "Each part has a page with every table and picture:"]
-    texts.append("\n".join(f"- [{PARTS[part]}](moeas_{part}.md)" for part in parts))
+    texts = []
     for measure, words in (("RR", "Representation ratio"), ("HV", "Share of the hypervolume")):
         for part, found in parts.items():
             problems = {name: one for name, one in found["problems"].items() if one["rows"]}
@@ -161,9 +135,9 @@ def overview(parts: Mapping[str, Mapping[str, Any]]) -> str:
                 kind, number = budget.split()
                 texts.append(f"{PARTS[part]}. {words} after {int(number):,} {KINDS[kind]}, own | seen:")
                 texts.append(_medians(problems, budget, measure))
-    texts.append("How often an algorithm is significantly better than PBG-EA, not different, worse, over all problems:")
-    texts.append(_counts(parts))
-    return "\n\n".join(texts)
+    links = "\n".join(f"- [{PARTS[part]}](moeas_{part}.md)" for part in parts)
+    told = {"legend": legend(), "links": links, "medians": "\n\n".join(texts), "counts": _counts(parts)}
+    return record.words("moeas", **told)
 
 
 def _medians(problems: Mapping[str, Mapping[str, Any]], budget: str, measure: str) -> str:

@@ -62,20 +62,13 @@ AT_LEAST = ("k", "l", "entropy l", "recursive l")
 
 
 class Case(NamedTuple):
-    """One optimum to be found.
+    """One optimum to be found."""
 
-    Attributes:
-        bounds: Per measure its bound.
-        limit: The share of rows that may be suppressed.
-        loss: What is to be least.
-        names: The quasi-identifiers; all but the sensitive column, or all nine.
-        published: ARX's value and node, an infinite value where there is none, or None.
-    """
-
-    bounds: Mapping[str, float]
-    limit: float
-    loss: str = "GLM"
-    names: tuple[str, ...] = EIGHT
+    bounds: Mapping[str, float]  # Per measure its bound
+    limit: float  # The share of rows that may be suppressed
+    loss: str = "GLM"  # What is to be least
+    names: tuple[str, ...] = EIGHT  # The quasi-identifiers; all but the sensitive column, or all nine
+    # ARX's value and node, an infinite value where there is none, or None
     published: tuple[float, tuple[int, ...]] | None = None
 
     def __str__(self) -> str:
@@ -209,12 +202,7 @@ MEASURES = {
 
 
 class Node:
-    """The classes of one node, grouped row by row with numpy.
-
-    Attributes:
-        counts: (n_classes, n_values) int64 array: how often each class holds each sensitive value.
-        sizes: (n_classes,) int64 array.
-    """
+    """The classes of one node, grouped row by row with numpy."""
 
     def __init__(self, plain: Plain, node: tuple[int, ...]) -> None:
         self.plain = plain
@@ -225,6 +213,7 @@ class Node:
         _, first, of_row = np.unique(key, return_index=True, return_inverse=True)
         n_values = len(plain.totals)
         counts = np.bincount(of_row * n_values + plain.sensitive, minlength=len(first) * n_values)
+        # (n_classes, n_values): how often each class holds each sensitive value.
         self.counts = counts.reshape(-1, n_values)
         self.sizes = self.counts.sum(axis=1)
         # Per column and class the group, and of each group the domain values less one and the rows of the table.
@@ -361,7 +350,7 @@ def main() -> None:
     for names in (EIGHT, NINE):
         own = [i for i, case in enumerate(CASES) if case.names == names]
         plain |= dict(zip(own, Plain(frame, names).least([CASES[i] for i in own]), strict=True))
-    rows, figures = [], []
+    figures = []
     for i, case in enumerate(CASES):
         problem = problem_of(frame, case)
         (whole, _), (proven, res) = (found(problem, one()) for one in (ExhaustiveSearch, BranchAndBound))
@@ -389,41 +378,46 @@ def main() -> None:
             }
         )
         print(figures[-1], flush=True)
-        rows.append(_row(case, figures[-1]))
-    _write(figures, rows)
+    _write(figures)
 
 
-def shown(case: Case, value: Any) -> str:
+def shown(figure: dict[str, Any], value: Any) -> str:
     """Write a value, the general loss by row."""
     if value is None:
         return "–"
     number = np.inf if value == "inf" else float(Fraction(value))
-    return f"{number / (30162 if case.loss == 'GLM' else 1):.9g}" if np.isfinite(number) else "none"
+    return f"{number / (30162 if figure['loss'] == 'GLM' else 1):.9g}" if np.isfinite(number) else "none"
 
 
-def _row(case: Case, figure: dict[str, Any]) -> list[str]:
-    told = [str(figure["columns"]), str(case), f"{case.limit:.0%}", case.loss, shown(case, figure["plain"])]
-    told.append("both" if figure["agree"] else "no")
-    published = case.published and ("yes" if figure["as_published"] else shown(case, case.published[0]))
-    told += [published or "", f"{figure['suppressed']:,}", f"{figure['evaluated']:,}"]
-    return [*told, shown(case, figure["smallest_first"])]
+def as_published(figure: dict[str, Any]) -> str:
+    if figure["published"] is None:
+        return ""
+    return "yes" if figure["as_published"] else shown(figure, figure["published"][0])
 
 
-def _write(figures: list[dict[str, Any]], rows: list[list[str]]) -> None:
-    agree = sum(figure["agree"] for figure in figures)
-    published = [figure for figure in figures if figure["published"]]
-    as_published = sum(figure["as_published"] for figure in published)
-    head = ["columns", "constraints", "limit", "loss", "least", "agree", "as ARX's tests", "suppressed"]
+COLUMNS = {
+    **{name: f"{{{name}}}" for name in ("columns", "constraints")},
+    "limit": "{limit:.0%}",
+    "loss": "{loss}",
+    "least": lambda figure: shown(figure, figure["plain"]),
+    "agree": lambda figure: "both" if figure["agree"] else "no",
+    "as ARX's tests": as_published,
+    "suppressed": "{suppressed:,}",
+    "nodes to the proof": "{evaluated:,}",
+    "smallest first": lambda figure: shown(figure, figure["smallest_first"]),
+}
+
+
+def _write(figures: list[dict[str, Any]]) -> None:
+    published = [figure["as_published"] for figure in figures if figure["published"]]
     record.write(
         "arx_optima",
         {"machine": record.machine(), "cases": figures},
-        "# Optima on ARX's hierarchies of Adult",
-        f"{agree} of {len(figures)} optima are the same by exhaustive search, by branch and bound (certified, from so "
-        "many nodes), and by a plain program that tries every node and decides limits in whole numbers. "
-        f"{as_published} of {len(published)} optima that the tests of ARX expect are these. GLM is per row. The last "
-        "column is the optimum under `AtMost`, which suppresses the smallest classes first.",
-        record.markdown([*head, "nodes to the proof", "smallest first"], rows),
-        record.line(),
+        n_agree=sum(figure["agree"] for figure in figures),
+        n_cases=len(figures),
+        n_published=sum(published),
+        n_arx=len(published),
+        cases=record.table(COLUMNS, figures),
     )
 
 

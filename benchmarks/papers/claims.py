@@ -68,16 +68,11 @@ def text() -> str:
     found = {name: claims(name) for name in PAPERS}
     verdicts = {name: Counter(one["verdict"] for one in of) for name, of in found.items()}
     counts = [[PAPERS[name], *(str(own[verdict]) for verdict in record.VERDICTS)] for name, own in verdicts.items()]
-    parts = [
-        "# What the papers say, and what is found here",
-        "The papers' hierarchies, taxonomies and weights are unknown, so their figures are a reference. A claim that "
-        "was looked at in several cases holds in part where it holds in some of them; each benchmark's page tells the "
-        "tests. `python -m benchmarks.papers.claims` makes this page from the results.",
-        record.markdown(["paper", *record.VERDICTS], counts),
-    ]
+    papers = []
     for name, of in found.items():
-        parts += [f"## {PAPERS[name]}", f"`python -m benchmarks.papers.{name}`", record.claims_table(of)]
-    return "\n\n".join(parts) + "\n"
+        papers += [f"## {PAPERS[name]}", f"`python -m benchmarks.papers.{name}`", record.claims_table(of)]
+    counted = record.markdown(["paper", *record.VERDICTS], counts)
+    return record.words("claims", counts=counted, papers="\n\n".join(papers)) + "\n"
 
 
 def main() -> None:

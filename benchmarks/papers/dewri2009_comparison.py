@@ -186,15 +186,13 @@ def front(table, objectives) -> dict:
     res = minimize(problem, BranchAndBound(), seed=1)
     nodes = problem.to_frame(res)
     generalizations = [problem.decode(x) for x in res.X]
-    classes = [table.equivalence_classes(one, suppression=SUPPRESSION) for one in generalizations]
-    found = compare(table, generalizations, PROPERTIES, [*SINGLE, *SETS], suppression=SUPPRESSION)
     return {
         "generalizations": generalizations,
         "levels": nodes[list(table.quasi_identifiers)].to_numpy(),
-        "k": np.array([KAnonymity().evaluate(one)[0] for one in classes]),
-        "GLM": np.array([GeneralLossMetric().evaluate(one)[0] for one in classes]),
-        "suppressed": np.array([one.n_suppressed[0] for one in classes]),
-        "comparison": found,
+        "k": problem.values_of(res.X, KAnonymity()),
+        "GLM": problem.values_of(res.X, GeneralLossMetric()),
+        "suppressed": nodes["suppressed"].to_numpy(),
+        "comparison": compare(table, generalizations, PROPERTIES, [*SINGLE, *SETS], suppression=SUPPRESSION),
     }
 
 
@@ -340,32 +338,23 @@ def main() -> None:
             "S_k, S_l, GLM": second_figures,
             "milliseconds": timed,
         },
-        f"Adult with at most 1 % of the tuples suppressed; {record.line()}.",
-        "## The paper's numbers",
-        "Tables 1 to 3, built from Table 1 by hierarchies; domains are the values that occur, marital status is "
-        f"also what the counts are of. Ages of T3b and T4 are other hierarchies of the same {OTHER_AGES.n_values} "
-        f"ages ({WIDER_AGES.n_groups[1]} and {OTHER_AGES.n_groups[1]} groups), as they do not nest.",
-        anonymizations(),
-        record.markdown(["section", "what", "paper", "here"], of_paper),
-        "The example of 15 tuples in section 5.3 is misprinted: its vectors give 2 and 10. With the eighth entry "
-        "of the first 5 instead of 3 they give the paper's 2 and 8.",
-        "![Figure 1](dewri2009_comparison_figure1.png)",
-        "![Figures 2 to 4](dewri2009_comparison_figures2to4.png)",
-        "## Adult: do the comparators rank as k does?",
-        f"The exact fronts of k, GLM ({len(by_k['k'])} members, k from {by_k['k'].min():,.0f} to "
-        f"{by_k['k'].max():,.0f}) and of S_k, S_l, GLM ({len(by_sums['k'])} members, {(by_sums['k'] == 1).sum()} "
-        "of them with k = 1). Kendall's tau-b and Spearman's rho between a comparator's ranks and k, tau with GLM, "
-        "and of the pairs with unlike k those where the comparator prefers the lower k. Suppressed tuples are one "
-        "class, so that the least class size is k or, if less, their number; their utility of 0 makes every "
-        "volume of utilities 0.",
-        record.markdown(["front and comparator", "tau with k", "rho with k", "tau with GLM", "against k"], compared),
-        "### Where they differ most, and for whom: k, GLM",
-        *first,
-        "### Where they differ most, and for whom: S_k, S_l, GLM",
-        *second,
-        "## Time",
-        f"Milliseconds of processor time, one thread, warm, {table.n_distinct:,} distinct tuples:",
-        record.markdown(["what", "ms"], timed),
+        n_ages=OTHER_AGES.n_values,
+        n_wider=WIDER_AGES.n_groups[1],
+        n_other=OTHER_AGES.n_groups[1],
+        anonymizations=anonymizations(),
+        of_paper=record.markdown(["section", "what", "paper", "here"], of_paper),
+        n_by_k=len(by_k["k"]),
+        least_k=by_k["k"].min(),
+        greatest_k=by_k["k"].max(),
+        n_by_sums=len(by_sums["k"]),
+        n_alone=(by_sums["k"] == 1).sum(),
+        compared=record.markdown(
+            ["front and comparator", "tau with k", "rho with k", "tau with GLM", "against k"], compared
+        ),
+        first="\n\n".join(first),
+        second="\n\n".join(second),
+        n_distinct=table.n_distinct,
+        timed=record.markdown(["what", "ms"], timed),
     )
 
 

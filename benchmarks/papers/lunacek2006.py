@@ -40,7 +40,7 @@ import pandas as pd
 from scipy import stats
 
 from benchmarks import record
-from benchmarks.papers.lunacek2006_optimum import TABLES, THRESHOLDS, draw_fronts, paragraphs
+from benchmarks.papers.lunacek2006_optimum import TABLES, THRESHOLDS, draw_fronts, second_half
 from benchmarks.papers.lunacek2006_runs import RATE, run
 from benchmarks.tables import crossover_problem
 from pymoo_anon.operators import PartitionCrossover, PerAttributeBitMutation, ReducedSurrogateCrossover
@@ -331,20 +331,18 @@ def report(found: dict[str, Any]) -> None:
     record.write(
         "lunacek2006",
         {**found, "minutes": minutes, "n_strings": problem.n_strings, "claims": claims},
-        f"{TRIALS} trials of {EVALUATIONS:,} evaluations each; {trials.machines()}.",
-        "NEW in place crosses one child in ten with a random valid string, in the place of mutation. NEW beside does "
-        "so, and then mutates and repairs as TRAD does. The paper's words allow both. Seconds are too long where the "
-        f"load is greater than the number of cores; all trials together took {minutes:.0f} minutes.",
-        summary(trials),
-        f"Of each operator's {len(POPULATIONS) * TRIALS} trials these end within {NEAR - 1:.1%} of the lowest loss "
-        f"that any trial found: {', '.join(f'{name} {trials.near(name)}' for name in COLOURS)}.",
-        f"Strings have {problem.n_var} bits, as in the paper. How many are valid depends on the tree of countries, "
-        "which the paper does not print; it gives 2^42 for all. A flat tree of countries takes away most:",
-        record.markdown(["tree of countries", "its cuts", "valid strings", "as a power"], trees),
-        "What the paper says, and what is found here (general loss, lower is better; one-sided rank-sum tests, a claim "
-        "holds at a population where p is below 5 %):",
-        record.claims_table(claims),
-        *paragraphs(found, list(COLOURS)),
+        TRIALS=TRIALS,
+        EVALUATIONS=EVALUATIONS,
+        machines=trials.machines(),
+        minutes=minutes,
+        summary=summary(trials),
+        n_trials=len(POPULATIONS) * TRIALS,
+        near=NEAR - 1,
+        ends=", ".join(f"{name} {trials.near(name)}" for name in COLOURS),
+        n_bits=problem.n_var,
+        trees=record.markdown(["tree of countries", "its cuts", "valid strings", "as a power"], trees),
+        claims=record.claims_table(claims),
+        optimum=second_half(found, list(COLOURS)),
     )
 
 

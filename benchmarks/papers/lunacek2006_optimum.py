@@ -64,7 +64,7 @@ def of_trials(found: Found, variants: list[str], optimum: float) -> list[list[st
     return [*rows, beside(["pair-exact local search, one start", "–"], runs, optimum, 2)]
 
 
-def of_iyengar(found: Found) -> str:
+def of_iyengar(found: Found) -> dict[str, Any]:
     """Compare a population of 5,000 at the end of smaller ones."""
     runs, evaluations = found["iyengar"], found["runs"][0]["task"][-1]
     told = []
@@ -73,22 +73,17 @@ def of_iyengar(found: Found) -> str:
         large = [float(run["curve"][evaluations // 1000 - 1]) for run in runs if run["variant"] == variant]
         small = [run["loss"] for run in found["runs"] if run["variant"] == variant]
         told.append(f"{variant} {np.mean(large):,.0f} against {np.mean(small):,.0f}")
-    return (
-        f"Iyengar's population of {runs[0]['population']:,} is, as the paper supposes (section 5), slower than "
-        f"necessary: after {evaluations:,} evaluations its mean loss is {'; '.join(told)} with the smaller ones. The "
-        f"paper does not say how many evaluations he gave it; here it has {runs[0]['task'][-1]:,}."
-    )
+    return {
+        "iyengar": runs[0]["population"],
+        "evaluations": evaluations,
+        "losses": "; ".join(told),
+        "iyengar_evaluations": runs[0]["task"][-1],
+    }
 
 
-def of_proof(own: Run) -> str:
-    """Write the cost of the proof and its gap over time."""
+def gaps_of(own: Run) -> str:
     gaps = [f"{gap:,.0f} after {seconds:,.0f} s" for seconds, _, gap in own["gaps"] if gap > 0]
-    shown = gaps[:: max(len(gaps) // 5, 1)]
-    return (
-        f"**{own['loss']:,.6f} is the least loss of all strings.** `BranchAndBound` proves it in "
-        f"{own['seconds']:,.0f} s of one processor, {own['evaluated']:,} strings evaluated ({own['machine']}). Until "
-        f"then the least loss could have been lower by {', '.join(shown)}."
-    )
+    return ", ".join(gaps[:: max(len(gaps) // 5, 1)])
 
 
 # Fronts of k and loss.
@@ -180,20 +175,15 @@ def draw_fronts(found: Found) -> None:
     figure.savefig(record.RESULTS / "lunacek2006_fronts.png", dpi=110)
 
 
-def paragraphs(found: Found, variants: list[str]) -> list[str]:
-    """Write the second half of the page."""
+def second_half(found: Found, variants: list[str]) -> str:
     proof = of_task(found, "proof", "proof")
     head = ["operator", "population", "ends in it", "above it: median", "mean", "worst"]
     head += ["evaluations for one that does", "seconds for one that does"]
-    return [
-        "## Beside the optimum",
-        of_proof(proof),
-        "How often runs end in the optimum, how far above it the others stay, and what a run that ends there costs: "
-        "evaluations and seconds of all runs, divided by those that do.",
-        record.markdown(head, of_trials(found, variants, proof["loss"])),
-        of_iyengar(found),
-        "## The front of k and loss",
-        "Nothing is suppressed. The losses of every algorithm with a k so large, beside the least that is known.",
-        *of_front(found, "fronts"),
-        *of_front(found, "preferences"),
-    ]
+    return record.words(
+        "lunacek2006_optimum",
+        proof=proof,
+        gaps=gaps_of(proof),
+        trials=record.markdown(head, of_trials(found, variants, proof["loss"])),
+        **of_iyengar(found),
+        **{part: "\n\n".join(of_front(found, part)) for part in TABLES},
+    )

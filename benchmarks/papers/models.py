@@ -96,9 +96,9 @@ def main() -> None:
     record.write(
         "models",
         {"machine": record.machine(), "nodes": len(X), "models": models},
-        f"{len(X)} random nodes of Adult's lattice with at most {MOST_CLASSES} classes, as pycanon is slow with more; "
-        f"{record.line()}.",
-        record.table(columns, [{"name": name, **one} for name, one in models.items()]),
+        n_nodes=len(X),
+        MOST_CLASSES=MOST_CLASSES,
+        models=record.table(columns, [{"name": name, **one} for name, one in models.items()]),
     )
 
 

@@ -100,10 +100,8 @@ def main() -> None:
     record.write(
         "local_search",
         {"machine": record.machine(), "found": found},
-        f"Adult, at most 301 suppressed tuples, means of {len(SEEDS)} seeds; {record.line()}.",
-        "Representation ratio against the exact front after so many distinct nodes, for Pareto local search and for "
-        "PBG-EA. Then local search's worst seed, and the seconds of a run:",
-        record.table(columns, [{"name": name, **one} for name, one in found.items()]),
+        n_seeds=len(SEEDS),
+        found=record.table(columns, [{"name": name, **one} for name, one in found.items()]),
     )
 
 

@@ -132,17 +132,12 @@ def main() -> None:
     record.write(
         "unstored",
         {"machine": record.machine(), "cases": found, "others": others, "twelve": both},
-        f"Adult with fourteen quasi-identifiers, {n_nodes:.3g} nodes, {table.n_distinct:,} distinct tuples, at most "
-        f"301 suppressed; {record.line()}.",
-        "The least general loss for every k from some k on: seconds to the proof, nodes evaluated, most memory so far, "
-        "and by how much the loss at the least k could still be lower after so many seconds:",
-        record.table({"k from": "{least k}", **CASE, "GB": "{GB:.2f}", **GAPS}, found),
-        "Other objectives, from k = 100 on, the tolerance being that of all of them:",
-        record.table({"objectives": "{objectives}", **CASE}, others),
-        "![What is open after 10 s](unstored_open.png)",
-        f"Twelve quasi-identifiers, {both['lattice']:,} nodes, every k from {LEAST_K}: the same front of "
-        f"{both['front']} from the stored lattice in {both['stored']:.1f} s and from boxes in "
-        f"{both['not stored']:.1f} s.",
+        n_nodes=n_nodes,
+        n_distinct=table.n_distinct,
+        cases=record.table({"k from": "{least k}", **CASE, "GB": "{GB:.2f}", **GAPS}, found),
+        others=record.table({"objectives": "{objectives}", **CASE}, others),
+        both=both,
+        LEAST_K=LEAST_K,
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import record
 from benchmarks.papers import lunacek2006
-from benchmarks.papers.lunacek2006_optimum import beside, curve, paragraphs
+from benchmarks.papers.lunacek2006_optimum import beside, curve, second_half
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_curve_is_the_least_loss_of_what_has_so_large_a_k():
 
 def test_the_second_half_of_the_stored_page_is_that_of_the_stored_figures():
     page = (record.RESULTS / "lunacek2006.md").read_text(encoding="utf-8")
-    told = "\n\n".join(paragraphs(record.stored("lunacek2006"), list(lunacek2006.COLOURS))) + "\n"
+    told = second_half(record.stored("lunacek2006"), list(lunacek2006.COLOURS)) + "\n"
     # Tables may be stored with other widths.
     stored, now = (re.sub("[ -]+", " ", text) for text in (page, told))
     assert stored.endswith(now)
