@@ -121,7 +121,7 @@ def stored(name: str) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def words(name: str, **parts: Any) -> str:
+def words(name: str, /, **parts: Any) -> str:
     """Return the text of `words/name.md` with parts put into it, `{machine}` being this one by default."""
     text = (Path(__file__).parent / "words" / f"{name}.md").read_text(encoding="utf-8")
     return text.removesuffix("\n").format_map({"machine": line(), **parts})

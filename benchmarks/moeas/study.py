@@ -25,8 +25,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import record
-from benchmarks.moeas.pages import RESULTS, overview, part_page, slug
-from benchmarks.moeas.pictures import draw
+from benchmarks.moeas.pages import RESULTS, draw, overview, part_page, slug
 from benchmarks.moeas.problems import ALGORITHMS, QUICK_TASKS, TASKS, Task, problem_of, proven, refusal, task_of
 from benchmarks.moeas.runs import MEASURES, Judge, Record, check_log, judged, run, values_of
 from pymoo_anon._files import replaced

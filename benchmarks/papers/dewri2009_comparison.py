@@ -9,6 +9,7 @@ k does, where they differ most, and for whom. About a minute; needs Adult.
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 from matplotlib.patches import Circle, Rectangle
@@ -226,26 +227,29 @@ def farthest(of: dict) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def pair_text(table, of: dict, picture: str) -> tuple[list[str], dict]:
+def pair_text(table, of: dict, picture: str) -> tuple[str, dict]:
     """Write the greatest difference between k and coverage."""
-    first, second = farthest(of)
+    pair = first, second = farthest(of)
     found: Comparison = of["comparison"]
-    labels = {i: f"k = {of['k'][i]:,.0f}" for i in (first, second)}
-    sizes = {labels[i]: found.vectors["class size"][i] for i in (first, second)}
+    labels = {i: f"k = {of['k'][i]:,.0f}" for i in pair}
+    sizes = {labels[i]: found.vectors["class size"][i] for i in pair}
     plot_quantiles(sizes, record.RESULTS / picture)
     columns = np.flatnonzero(of["levels"][first] != of["levels"][second])
     differing = [list(table.quasi_identifiers)[j] for j in columns]
     lengths = [table.quasi_identifiers[name].length for name in differing]
-    members = []
-    for i in (first, second):
+    members, worst = [], []
+    for i in pair:
         levels = [f"{level} of {length}" for level, length in zip(of["levels"][i][columns], lengths, strict=True)]
         members.append([labels[i], f"{of['GLM'][i]:,.0f}", f"{of['suppressed'][i]:,}", *levels])
+        lowest = worst_off(table, of["generalizations"][i], ClassSize(), suppression=SUPPRESSION)
+        for labels_of, row in lowest.iterrows():
+            told = [f"{n} {v}" for n, v in zip(lowest.index.names, labels_of, strict=True) if v != "*"]
+            worst.append([labels[i], ", ".join(told) or "all suppressed tuples", f"{row['size']:,.0f}"])
     verdicts = []
-    for prop in PROPERTIES:
-        for comparator in RANKING:
-            played = found.tournaments[prop.label, comparator]
-            both = [f"{played.indices[pair]:,.6g}" for pair in ((first, second), (second, first))]
-            verdicts.append([prop.label, comparator, *both, played.verdicts[second, first]])
+    for prop, comparator in product(PROPERTIES, RANKING):
+        played = found.tournaments[prop.label, comparator]
+        both = [f"{played.indices[order]:,.6g}" for order in (pair, pair[::-1])]
+        verdicts.append([prop.label, comparator, *both, played.verdicts[second, first]])
     spread = distribution(sizes)
     quantiles = [
         [name, *(f"{value:,.3g}" if column == "Gini" else f"{value:,.0f}" for column, value in row.items())]
@@ -257,34 +261,23 @@ def pair_text(table, of: dict, picture: str) -> tuple[list[str], dict]:
         for name, row in own.iterrows():
             shares = [f"{row[which] / row['tuples']:.0%}" for which in ("better", "worse")]
             groups.append([f"{column}: {name}", f"{row['tuples']:,.0f}", *shares, f"{row['difference']:+,.0f}"])
-    worst = []
-    for i in (first, second):
-        lowest = worst_off(table, of["generalizations"][i], ClassSize(), suppression=SUPPRESSION)
-        for labels_of, row in lowest.iterrows():
-            told = [f"{n} {v}" for n, v in zip(lowest.index.names, labels_of, strict=True) if v != "*"]
-            worst.append([labels[i], ", ".join(told) or "all suppressed tuples", f"{row['size']:,.0f}"])
+    heads = ["property", "comparator", *(f"P of {labels[i]}" for i in pair), "verdict on the latter"]
     share = found.tournaments["class size", "cov"].indices[second, first]
-    text = [
-        f"Among the {len(of['k'])} members, the pair of the largest ratio of k where coverage prefers the lower k: "
-        f"{labels[first]} and {labels[second]}. {share:.1%} of the people are in a class at least as large with "
-        f"{labels[second]}. The two differ in the levels of {', '.join(differing)}:",
-        record.markdown(["member", "GLM", "suppressed", *differing], members),
-        f"What the comparators say of {labels[second]} against {labels[first]}:",
-        record.markdown(
-            ["property", "comparator", f"P of {labels[first]}", f"P of {labels[second]}", "verdict on the latter"],
-            verdicts,
-        ),
-        "Class sizes of the people:",
-        record.markdown(["member", *spread], quantiles),
-        f"For whom: the share of each group that is in a larger and in a smaller class with {labels[second]} than with "
-        f"{labels[first]}, and the mean difference of their class sizes:",
-        record.markdown(["group", "people", "larger", "smaller", "mean difference"], groups),
-        "Who is in the smallest class:",
-        record.markdown(["member", "class", "size"], worst),
-        f"![Class sizes of the people under both]({picture})",
-    ]
-    figures_of = {"k": [float(of["k"][i]) for i in (first, second)], "coverage": float(share), "groups": groups}
-    return text, figures_of
+    text = record.words(
+        "dewri2009_comparison_pair",
+        n=len(of["k"]),
+        first=labels[first],
+        second=labels[second],
+        share=share,
+        differing=", ".join(differing),
+        members=record.markdown(["member", "GLM", "suppressed", *differing], members),
+        verdicts=record.markdown(heads, verdicts),
+        quantiles=record.markdown(["member", *spread], quantiles),
+        groups=record.markdown(["group", "people", "larger", "smaller", "mean difference"], groups),
+        worst=record.markdown(["member", "class", "size"], worst),
+        picture=picture,
+    )
+    return text, {"k": [float(of["k"][i]) for i in pair], "coverage": float(share), "groups": groups}
 
 
 def speed(table, of: dict) -> list[list[str]]:
@@ -351,8 +344,8 @@ def main() -> None:
         compared=record.markdown(
             ["front and comparator", "tau with k", "rho with k", "tau with GLM", "against k"], compared
         ),
-        first="\n\n".join(first),
-        second="\n\n".join(second),
+        first=first,
+        second=second,
         n_distinct=table.n_distinct,
         timed=record.markdown(["what", "ms"], timed),
     )

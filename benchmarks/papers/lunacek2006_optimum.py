@@ -122,35 +122,24 @@ def of_front(found: Found, part: str) -> list[str]:
 def told_of_front(found: Found, part: str) -> str:
     """Write the cost of each algorithm, and the reach of the proof."""
     table, _ = TABLES[part]
-    proof, pairs, population = (
-        of_task(found, part, "front", table, name) | {"name": name}
-        for name in ("BranchAndBound", "BitStringLocalSearch", "NSGA-II")
-    )
+    names = {"proof": "BranchAndBound", "pairs": "BitStringLocalSearch", "population": "NSGA-II"}
+    own = {}
+    for key, name in names.items():
+        run = of_task(found, part, "front", table, name)
+        own[key] = run | {"name": name, "size": len(run["points"]), "effort": run["task"][-1]}
+    proof = own["proof"] | {"proven": sum(gap <= 0 for gap in own["proof"]["gap"]), "most": max(own["proof"]["gap"])}
+    reach = record.words("lunacek2006_front_" + ("proven" if proof["certified"] else "stopped"), **proof)
     least = [of_task(found, part, "least", table, k) for k in THRESHOLDS]
-    for own in (proof, pairs, population):
-        own |= {"size": len(own["points"]), "effort": own["task"][-1]}
-    if proof["certified"]:
-        reach = "`{name}` proves all {size} points of the front in {seconds:,.0f} s."
-    else:
-        reach = (
-            "`{name}` was stopped after {effort} s on a clock, of which it had {seconds:,.0f} s: proven are {proven} "
-            "of its {size} points, from the smallest k on, and no other loss could be lower by more than {most:,.0f}."
-        )
-        proof |= {"proven": sum(gap <= 0 for gap in proof["gap"]), "most": max(proof["gap"])}
-    lines = [
-        "Seconds are those of one processor.",
-        reach.format_map(proof),
-        "`{name}` finds {size} points in {effort} walks, {seconds:,.0f} s and {evaluations:,} evaluated "
-        "strings.".format_map(pairs),
-        "{name} (population 100, NEW's crossover and NEW beside's mutation) finds {size} in {effort:,} evaluations and "
-        "{seconds:,.0f} s.".format_map(population),
-        f"GENITOR (NEW beside, population 500) has one run of {least[0]['task'][-1]:,} evaluations, "
-        f"{np.mean([own['seconds'] for own in least]):,.0f} s, for each k of at least "
-        f"{', '.join(map(str, THRESHOLDS))}.",
-    ]
-    missed = sum(not own["points"] for own in least)
-    lines += [f"{missed} of these find no string with so large a k."] if missed else []
-    return " ".join(lines)
+    missed = sum(not one["points"] for one in least)
+    text = record.words(
+        "lunacek2006_front",
+        reach=reach,
+        **own,
+        evaluations=least[0]["task"][-1],
+        seconds=np.mean([one["seconds"] for one in least]),
+        thresholds=", ".join(map(str, THRESHOLDS)),
+    )
+    return text + (f" {missed} of these find no string with so large a k." if missed else "")
 
 
 def draw_fronts(found: Found) -> None:

@@ -189,54 +189,40 @@ def run(part: str) -> dict:
 CERTIFIED = {"certified": lambda one: "yes" if one["certified"] else "no"}
 
 
-def stored_text(part: dict) -> str:
-    columns = {
-        "objectives": "{objectives}",
-        "nodes": lambda one: f"{one['nodes']:,} ({one['nodes'] / one['lattice']:.1%})",
-        "paper's PBG-EA": "{paper:,}",
-        "front": "{front}",
-        **CERTIFIED,
-        "seconds": "{seconds:.3f}",
-        "exhaustive search": "{exhaustive:.3f}",
-        "numpy nodes": "{numpy nodes:.0f}",
-    }
-    first, *_, last = part["sets"]
-    return (
-        f"Adult, {first['lattice']:,} nodes ({last['lattice']:,} with the class as label), at most 301 suppressed "
-        f"tuples; medians of {REPEATS} runs; {record.line(part['machine'])}.\n\nNodes that branch and bound evaluates "
-        "until the exact front is proven, and its seconds of the processor beside those of exhaustive search, which "
-        "gives the same front. The paper's PBG-EA evaluates so many nodes without a proof. *Numpy nodes*: the "
-        f"seconds, as single nodes of the numpy program ({first['numpy node'] * 1e3:.2f} ms each in the first row; "
-        "all three take turns):\n\n" + record.table(columns, part["sets"])
-    )
+SETS_COLUMNS = {
+    "objectives": "{objectives}",
+    "nodes": lambda one: f"{one['nodes']:,} ({one['nodes'] / one['lattice']:.1%})",
+    "paper's PBG-EA": "{paper:,}",
+    "front": "{front}",
+    **CERTIFIED,
+    "seconds": "{seconds:.3f}",
+    "exhaustive search": "{exhaustive:.3f}",
+    "numpy nodes": "{numpy nodes:.0f}",
+}
+STRINGS_COLUMNS = {
+    "problem": "{name}",
+    **CERTIFIED,
+    "seconds": "{seconds:.1f}",
+    "front": "{front:,}",
+    "proven": "{proven:,}",
+    "largest gap": "{gap:.1%}",
+    "least loss": lambda one: f"{min(member[-1] for member in one['F']):,.2f}" if one["F"] else "none",
+    "evaluated": "{evaluated:,}",
+    "pruned": "{pruned:,}",
+}
 
 
-def large_text(part: dict) -> str:
-    end = "certified." if part["certified"] else f"{part['undecided']:,} nodes undecided."
-    return (
-        f"Twelve quasi-identifiers, {part['lattice']:,} nodes, {part['distinct tuples']:,} distinct tuples, k and "
-        f"GLM: {part['evaluated']:,} nodes evaluated and {part['pruned']:,} pruned in {part['seconds']:.1f} s on two "
-        f"threads, with at most {part['GB']:.1f} GB of memory; front of {part['front']}, {end}"
-    )
-
-
-def strings_text(part: dict) -> str:
-    columns = {
-        "problem": "{name}",
-        **CERTIFIED,
-        "seconds": "{seconds:.1f}",
-        "front": "{front:,}",
-        "proven": "{proven:,}",
-        "largest gap": "{gap:.1%}",
-        "least loss": lambda one: f"{min(member[-1] for member in one['F']):,.2f}" if one["F"] else "none",
-        "evaluated": "{evaluated:,}",
-        "pruned": "{pruned:,}",
-    }
-    return (
-        f"Bit strings, {float(part['strings']):.2g} valid ones of 92 bits, on two threads, with at most "
-        f"{part['GB']:.1f} GB of memory; {record.line(part['machine'])}:\n\n"
-        + record.table(columns, [{"name": name, **one} for name, one in part["runs"].items()])
-    )
+def page(figures: dict[str, dict]) -> str:
+    sets, large = figures["stored"]["sets"], figures["large"]
+    parts: dict[str, Any] = {"repeats": REPEATS, "first": sets[0], "last": sets[-1], "large": large}
+    parts |= {"milliseconds": sets[0]["numpy node"] * 1e3, "sets": record.table(SETS_COLUMNS, sets)}
+    parts["end"] = "certified." if large["certified"] else f"{large['undecided']:,} nodes undecided."
+    for part in ("strings", "long_strings"):
+        own = figures[part]
+        runs = record.table(STRINGS_COLUMNS, [{"name": name, **one} for name, one in own["runs"].items()])
+        told = {"n": float(own["strings"]), "GB": own["GB"], "machine": record.line(own["machine"]), "runs": runs}
+        parts[part] = record.words("exact_strings", **told)
+    return record.words("exact", machine=record.line(figures["stored"]["machine"]), **parts)
 
 
 # matplotlib has ten colors.
@@ -260,20 +246,15 @@ def draw(runs: dict[str, dict]) -> None:
     figure.savefig(record.RESULTS / "exact_gap.png", dpi=110)
 
 
-TEXTS = {"stored": stored_text, "large": large_text, "strings": strings_text, "long_strings": strings_text}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=RUNS, default=list(RUNS), help="the parts to run")
-    figures = {part: own for part, own in record.stored("exact").items() if part in RUNS}
+    figures = record.stored("exact")
     for part in parser.parse_args().only:
         with record.processes(1) as pool:
             figures[part] = pool.submit(run, part).result()
-        record.write("exact", figures, *(TEXTS[name](figures[name]) for name in RUNS if name in figures))
-    runs = {**figures.get("strings", {}).get("runs", {}), **figures.get("long_strings", {}).get("runs", {})}
-    if runs:
-        draw(runs)
+        record.write("exact", figures, page(figures))
+    draw({**figures["strings"]["runs"], **figures["long_strings"]["runs"]})
 
 
 if __name__ == "__main__":

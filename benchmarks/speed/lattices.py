@@ -118,32 +118,30 @@ def measured(make: Make) -> dict[str, float]:
     }
 
 
-def text_of(figures: dict[str, dict[str, float]]) -> str:
-    """Write the figures as a table, the worst ratio first."""
-    columns = {
-        "problem": "{name}",
-        "nodes": "{nodes:,}",
-        "distinct tuples": "{tuples:,}",
-        "evaluated": lambda one: f"{one['evaluated'] / one['nodes']:.0%}",
-        "front": "{front}",
-        "proof, s": "{proof:.3f}",
-        "exhaustive search, s": "{exhaustive:.3f}",
-        "ratio": "{ratio:.2f}",
-    }
+#: Columns of the table.
+COLUMNS = {
     # A bar would end the cell.
-    rows = [{"name": name.replace("|", "or"), **one} for name, one in figures.items()]
-    return (
-        f"Branch and bound beside exhaustive search, {len(figures)} lattices; processor seconds of one thread, the "
-        f"best of up to {TURNS} turns. All fronts are equal:\n\n"
-        + record.table(columns, sorted(rows, key=lambda one: -one["ratio"]))
-    )
+    "problem": lambda one: one["name"].replace("|", "or"),
+    "nodes": "{nodes:,}",
+    "distinct tuples": "{tuples:,}",
+    "evaluated": lambda one: f"{one['evaluated'] / one['nodes']:.0%}",
+    "front": "{front}",
+    "proof, s": "{proof:.3f}",
+    "exhaustive search, s": "{exhaustive:.3f}",
+    "ratio": "{ratio:.2f}",
+}
 
 
-def measured_all(*words: str) -> dict[str, dict[str, float]]:
-    """Return the lattices with one of the words in their names, or all."""
+def table_of(figures: dict[str, dict[str, float]]) -> str:
+    """Write the figures as a table, the worst ratio first."""
+    rows = [{"name": name, **one} for name, one in figures.items()]
+    return record.table(COLUMNS, sorted(rows, key=lambda one: -one["ratio"]))
+
+
+def measured_all() -> dict[str, dict[str, float]]:
     figures = {}
     for name, make in problems().items():
-        if any(word in name for word in words or [""]) and work_of(make()) <= MOST_WORK:
+        if work_of(make()) <= MOST_WORK:
             figures[name] = measured(make)
             print(f"{figures[name]['ratio']:.2f}  {name}", file=sys.stderr, flush=True)
     return figures

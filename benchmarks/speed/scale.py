@@ -302,7 +302,8 @@ def lines_of(steps: dict[str, Any], copy: dict[str, float] | None) -> list[list[
     return made
 
 
-def text_of_rows(found: dict[str, dict[str, Any]]) -> str:
+def table_of_rows(found: dict[str, dict[str, Any]]) -> str:
+    """Write every step of every engine as a table, by number of rows."""
     lines = []
     for n_rows, engines in sorted(found.items(), key=lambda item: int(item[0])):
         copy = engines.get("duckdb", {}).get("copy")
@@ -315,49 +316,23 @@ def text_of_rows(found: dict[str, dict[str, Any]]) -> str:
     return record.markdown(["rows", "engine", *HEAD], lines)
 
 
-def middle_run(found: dict[str, Any]) -> dict[str, Any]:
+def told_of_csv(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the table of the median run from CSV to CSV, and its processor seconds."""
     runs = sorted(found["runs"], key=lambda run: sum(one["cpu"] for one in run.values()))
-    return runs[len(runs) // 2]
-
-
-def text_of_csv(found: dict[str, Any]) -> str:
-    middle = middle_run(found)
-    alone = middle["copy"]["cpu"]
-    whole = sum(one["cpu"] for one in middle.values()) - alone
+    middle = runs[len(runs) // 2]
+    copy = middle["copy"]["cpu"]
+    whole = sum(one["cpu"] for one in middle.values()) - copy
     without = whole - middle["search"]["cpu"]
-    return (
-        f"{CSV_ROWS:,} rows from CSV ({found['bytes'] / 1e6:,.0f} MB) to CSV, all in one process; 'every row' ends "
-        "with the same file, byte for byte:\n\n"
-        + record.markdown(HEAD, lines_of({**middle, "every row": found["every row"]}, middle["copy"]))
-        + f"\n\nThe whole way takes {whole:.1f} s of the processor, {without:.1f} s without the search: "
-        f"{without / alone:.1f} of DuckDB's copies."
-    )
+    table = record.markdown(HEAD, lines_of({**middle, "every row": found["every row"]}, middle["copy"]))
+    return {"mb": found["bytes"] / 1e6, "table": table, "whole": whole, "without": without, "copies": without / copy}
 
 
-def text_of_wide(found: dict[str, Any]) -> str:
-    return (
-        f"{WIDE_COLUMNS} columns of 16 values each, {found['distinct']:,} distinct tuples. k and general loss, k of at "
-        "least 5, 300 nodes of local search:\n\n"
-        + record.markdown(HEAD[:3], [line[:3] for line in lines_of(found, None)])
-        + f"\n\nAt most {found['peak_mb']:,.0f} MB."
-    )
-
-
-def text_of_ten(found: dict[str, dict[str, Any]]) -> str:
-    """Estimate ten machines from DuckDB's seconds on the most rows."""
-    n_rows = max((int(n) for n, engines in found.items() if "count again" in engines.get("duckdb", {})), default=0)
-    if not n_rows:
-        return ""
+def told_of_most(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return DuckDB's seconds a row on the most rows, and what ten machines would need at that rate."""
+    n_rows = max(int(n) for n, engines in found.items() if "count again" in engines.get("duckdb", {}))
     steps = found[str(n_rows)]["duckdb"]
     each = sum(steps[name]["cpu"] for name in ("aggregate", "recode and write", "count again")) / n_rows
-    hours = each * 1e10 / 3600
-    return (
-        f"What ten machines would need was not measured. Grouping {n_rows:,} rows, their release and the recount take "
-        f"DuckDB {each * 1e6:.2f} µs of the processor a row. At that rate 10^10 rows are {hours:.1f} hours of one "
-        f"core, or {hours * 3:.0f} minutes of ten machines with two cores each, without the exchange of groups between "
-        "them. Spark on two local workers is far from that rate: starting its many small jobs is most of the time. The "
-        "search stays on one machine: its time goes with the distinct tuples."
-    )
+    return {"rows": n_rows, "each": each * 1e6, "hours": each * 1e10 / 3600, "minutes": each * 3e10 / 3600}
 
 
 def of_engines(n_rows: int, engines: Sequence[str], folder: Path) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from tasks import minimal
 
 from benchmarks import record
 from benchmarks.moeas import study as moeas
-from benchmarks.moeas.pages import marks, part_page
-from benchmarks.moeas.pictures import LEAST, LOOKS, course
+from benchmarks.moeas.pages import LEAST, LOOKS, course, marks, part_page
 from benchmarks.moeas.problems import ALGORITHMS, TASKS, refusal
 from benchmarks.moeas.runs import BEYOND, Budgets, Judge, Log, check_log, judged, replay, run
 from benchmarks.moeas.statistics import interval, median
