@@ -6,8 +6,6 @@ Chow and Liu 1968: of all tree-shaped networks, the one whose edges have the gre
 nearest to the data. `--write` replaces `pymoo_anon/datasets/census.json`. Needs Adult and scikit-learn.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from itertools import combinations

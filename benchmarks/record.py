@@ -1,7 +1,5 @@
 """Machine, versions and claims of every benchmark, and the places of its results."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -6,8 +6,6 @@ Adult where its rows are at hand (PYMOO_ANON_DATA), else the invented census. Th
 least loss of those whose risk is at most 0.09. Needs Chromium and playwright.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables from Adult, objectives and operators that several benchmarks share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ al. 2025): who knows nothing but the release asks which original values a cell c
 holds for every recoding of this kind. A minute of a processor; needs Adult.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import cache

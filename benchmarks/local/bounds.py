@@ -6,8 +6,6 @@ General loss a cell, of the packaged method and after large neighbourhood search
 after many; the gap that is left. Seconds are of one processor, compiling aside. Two minutes; needs Adult.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from benchmarks import record

@@ -7,8 +7,6 @@ members of its lattice; ARX's benchmark; millions of rows, and many columns, whi
 processor, compiling aside; one case runs after the other. Five minutes; needs Adult.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple

@@ -9,8 +9,6 @@ of bit strings make one generalization for each k. What releases are good for co
 has published. Each way is a process of its own. Three minutes on two cores; needs Adult.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from functools import partial

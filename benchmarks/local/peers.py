@@ -7,8 +7,6 @@ the same rows and, where they take them, the same hierarchies. Loss and k are co
 release. Ten minutes of the processor, most of them of one package; needs Adult, and scikit-learn for the classifier.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -6,8 +6,6 @@ Adult with 8, 9 (ARX's) and 12 columns, and 16 and 24 invented ones. Each target
 its figures stand those of `earlier` in the results, which a new run keeps. A quarter of an hour; needs Adult.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

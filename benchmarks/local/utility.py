@@ -7,8 +7,6 @@ is taken that has such a k, or such a mean risk and k of 5. Count queries, and c
 each table is a process of its own. Five minutes of a processor; needs Adult and scikit-learn.
 """
 
-from __future__ import annotations
-
 import time
 from importlib.metadata import version
 from typing import Any

@@ -7,8 +7,6 @@ lattice, equal weights, random weights, and NSGA-II over weights, 125 recodings 
 A minute on two cores; needs Adult.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

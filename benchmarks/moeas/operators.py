@@ -10,8 +10,6 @@ distinct points, in *all that they saw*, as an archive without bounds keeps it, 
 fronts. Fronts are proven. One process; half an hour. All but `--quick` needs Adult.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Pages of the comparison: a table per problem and budget, the overview, and pictures of quality by distinct points."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from itertools import product

@@ -1,7 +1,5 @@
 """Problems of the comparison by part, and its algorithms with one setting each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, NamedTuple

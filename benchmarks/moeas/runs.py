@@ -6,8 +6,6 @@ An evaluator writes down all that is evaluated, in order. So budgets of distinct
 the best of all that was seen, come from one and the same run.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Mapping, Sequence

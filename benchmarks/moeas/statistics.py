@@ -1,7 +1,5 @@
 """Medians with intervals, effect sizes, and rank tests that are corrected for their number."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median_low
 

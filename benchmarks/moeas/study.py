@@ -11,8 +11,6 @@ front, else against the best that any run has found, which `results/best_known` 
 `lattice` takes half an hour on two cores, `--quick` less than two minutes. All but `--quick` needs Adult.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import tempfile

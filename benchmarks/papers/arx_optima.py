@@ -7,8 +7,6 @@ too: `Violating`. The plain program groups the rows of every node with numpy, de
 keeps the least value of the nodes that lose no more rows than the limit. Ten minutes; needs Adult.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -201,6 +199,34 @@ MEASURES = {
 }
 
 
+class Plain:
+    """The rows, and every node of the lattice of some columns."""
+
+    def __init__(self, frame: pd.DataFrame, names: tuple[str, ...]) -> None:
+        own = hierarchies()
+        self.names, self.n_rows = names, len(frame)
+        self.hierarchies = {name: own[name] for name in names}
+        self.codes = {name: own[name].encode(frame[name].astype(str).tolist()) for name in names}
+        self.marginals = {name: np.unique(self.codes[name], return_counts=True)[1] for name in names}
+        self.domain_sizes = [own[name].n_values for name in names]
+        self.sensitive = own[COLUMN].encode(frame[COLUMN].tolist())
+        self.totals = np.bincount(self.sensitive)
+        joins = own[COLUMN].groups[1]
+        self.joins = (joins[:, np.newaxis] == np.arange(joins.max() + 1)).astype(np.int64)
+
+    def least(self, cases: list[Case]) -> list[Any]:
+        """Return the least value of every case, or infinity."""
+        best = [np.inf] * len(cases)
+        for node in product(*(range(self.hierarchies[name].length + 1) for name in self.names)):
+            classes = Node(self, node)
+            said = {bound: classes.keeps(*bound) for case in cases for bound in case.bounds.items()}
+            for i, case in enumerate(cases):
+                kept = np.logical_and.reduce([said[bound] for bound in case.bounds.items()])
+                if classes.sizes[~kept].sum() <= Fraction(str(case.limit)) * self.n_rows:
+                    best[i] = min(best[i], classes.value(case.loss, kept))
+        return best
+
+
 class Node:
     """The classes of one node, grouped row by row with numpy."""
 
@@ -292,34 +318,6 @@ class Node:
                 apart = apart[apart > 0]
                 total -= (apart * np.log2(apart / max(apart.sum(), 1))).sum()
         return float(total)
-
-
-class Plain:
-    """The rows, and every node of the lattice of some columns."""
-
-    def __init__(self, frame: pd.DataFrame, names: tuple[str, ...]) -> None:
-        own = hierarchies()
-        self.names, self.n_rows = names, len(frame)
-        self.hierarchies = {name: own[name] for name in names}
-        self.codes = {name: own[name].encode(frame[name].astype(str).tolist()) for name in names}
-        self.marginals = {name: np.unique(self.codes[name], return_counts=True)[1] for name in names}
-        self.domain_sizes = [own[name].n_values for name in names]
-        self.sensitive = own[COLUMN].encode(frame[COLUMN].tolist())
-        self.totals = np.bincount(self.sensitive)
-        joins = own[COLUMN].groups[1]
-        self.joins = (joins[:, np.newaxis] == np.arange(joins.max() + 1)).astype(np.int64)
-
-    def least(self, cases: list[Case]) -> list[Any]:
-        """Return the least value of every case, or infinity."""
-        best = [np.inf] * len(cases)
-        for node in product(*(range(self.hierarchies[name].length + 1) for name in self.names)):
-            classes = Node(self, node)
-            said = {bound: classes.keeps(*bound) for case in cases for bound in case.bounds.items()}
-            for i, case in enumerate(cases):
-                kept = np.logical_and.reduce([said[bound] for bound in case.bounds.items()])
-                if classes.sizes[~kept].sum() <= Fraction(str(case.limit)) * self.n_rows:
-                    best[i] = min(best[i], classes.value(case.loss, kept))
-        return best
 
 
 def problem_of(frame: pd.DataFrame, case: Case, rule: Any = Violating) -> LatticeProblem:

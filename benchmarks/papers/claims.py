@@ -7,8 +7,6 @@ results of a paper that works out examples hold these instead: section, what, th
 holds where the numbers are equal, or the words. Nothing is measured here.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from fractions import Fraction

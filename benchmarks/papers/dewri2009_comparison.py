@@ -6,8 +6,6 @@ Every number of the paper beside ours, then what the comparators say of the exac
 k does, where they differ most, and for whom. About a minute; needs Adult.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 

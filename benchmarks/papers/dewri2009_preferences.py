@@ -8,8 +8,6 @@ text says of them. A claim holds, holds in part or does not by the cases that ar
 two cores about three minutes; needs Adult.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise

@@ -8,8 +8,6 @@ same lengths, so that its figures are a reference and not an oracle. A mean is w
 says so at 5 %, with the paper's variance of 20 runs. About a minute; needs Adult.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import pairwise

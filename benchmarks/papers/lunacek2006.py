@@ -26,8 +26,6 @@ The parts, of which the runs that the results hold already are not run again unl
 Needs Adult.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The page's second half: trials beside the proven optimum, and fronts of k and loss."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Every run returns what is kept of it, as JSON takes it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import partial

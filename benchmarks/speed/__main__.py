@@ -8,8 +8,6 @@ Each part runs in a process of its own; one that is not asked for keeps its earl
 DuckDB. Less than half an hour on two quiet cores without it, of which the tests take ten minutes; needs Adult.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable

@@ -6,8 +6,6 @@ Adult with eight quasi-identifiers, at most 1 % of the tuples suppressed. Before
 agree on every node. About nine minutes; needs Adult, and pycanon for one of the rows (left out where it is missing).
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

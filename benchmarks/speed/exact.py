@@ -8,8 +8,6 @@ quasi-identifiers; and bit strings: Lunacek et al.'s problem, fronts of k and lo
 results. About half an hour; needs Adult.
 """
 
-from __future__ import annotations
-
 import argparse
 import resource
 import time

@@ -7,8 +7,6 @@ whose visit takes minutes are left out. Processor seconds of one thread; the bes
 only add to them.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from functools import partial

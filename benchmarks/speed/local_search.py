@@ -7,8 +7,6 @@ their five sets of objectives, and on the lattice of twelve quasi-identifiers at
 Adult.
 """
 
-from __future__ import annotations
-
 import time
 
 import numpy as np

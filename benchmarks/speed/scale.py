@@ -10,8 +10,6 @@ a released CSV file, all steps in one process; and a table of 16 columns and a m
 `--huge` measures DuckDB on 10^8 rows, too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

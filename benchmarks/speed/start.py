@@ -3,8 +3,6 @@
 Seconds of the processor count all processes that a command starts.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

@@ -7,8 +7,6 @@ gap closes; other objectives; then twelve quasi-identifiers, where the same fron
 Two minutes; needs Adult.
 """
 
-from __future__ import annotations
-
 import resource
 import time
 from collections.abc import Sequence

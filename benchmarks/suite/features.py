@@ -1,7 +1,5 @@
 """Features of an instance: types of the front's members, and measures of difficulty."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any

@@ -7,8 +7,6 @@ An instance is never edited, only succeeded: the program refuses to write one th
 adds one with the next version.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

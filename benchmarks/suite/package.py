@@ -1,7 +1,5 @@
 """The suite's instances as problems of this package, for its engine and proofs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

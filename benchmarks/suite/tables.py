@@ -4,8 +4,6 @@ A table is drawn from a generator with a seed of its own. `census` counts the ro
 too. Values are whole numbers from 0; columns depend on one another through a few hidden groups of persons.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
