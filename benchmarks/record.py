@@ -128,11 +128,11 @@ def words(name: str, /, **parts: Any) -> str:
 def write(name: str, figures: dict[str, Any], *paragraphs: str, **parts: Any) -> None:
     """Write `results/name.json`, lists of numbers on one line, and `results/name.md`, and print the latter.
 
-    The page is its paragraphs or, if there are none, its words with the parts put into them.
+    The page is its paragraphs or, if there are none, its words with figures and other parts put into them.
     """
     RESULTS.mkdir(parents=True, exist_ok=True)
     plain = re.sub(r"\[[-+\d.eE,\snul]*\]", lambda own: " ".join(own[0].split()), json.dumps(figures, indent=1))
-    text = "\n\n".join(paragraphs) or words(name, **parts)
+    text = "\n\n".join(paragraphs) or words(name, **{**figures, "machine": line(), **parts})
     (RESULTS / f"{name}.json").write_text(plain + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
     print(text)

@@ -20,22 +20,9 @@ import pandas as pd
 from pymoo.optimize import minimize
 
 from benchmarks import record
+from pymoo_anon import objectives
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import fetch_adult_frame
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    BasicBetaLikeness,
-    Discernibility,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    NonUniformEntropy,
-    Objective,
-    RecursiveCLDiversity,
-    TCloseness,
-)
 from pymoo_anon.objectives.bounds import RisingSum
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
@@ -130,27 +117,27 @@ CASES = [
 ]
 
 
-class _AllKept(Objective):
+class _AllKept(objectives.Objective):
     """Another objective, as if nothing were suppressed."""
 
     maximize = False
     bounding = RisingSum
 
-    def __init__(self, of: Objective) -> None:
+    def __init__(self, of: objectives.Objective) -> None:
         self.of, self.name = of, f"{of.name}, all kept"
 
     def evaluate(self, classes):
         return self.of.evaluate(replace(classes, kept=np.ones(len(classes.kept), dtype=bool)))
 
 
-class _EntropyOfArx(Objective):
+class _EntropyOfArx(objectives.Objective):
     """ARX's non-uniform entropy, with the additional loss of suppressed rows."""
 
     name, maximize, bounding = "NUE of ARX", False, RisingSum
 
     def evaluate_one(self, classes):
         tuples, gone = classes.tuples, ~classes.kept
-        value = float(_AllKept(NonUniformEntropy()).evaluate(classes)[0])
+        value = float(_AllKept(objectives.NonUniformEntropy()).evaluate(classes)[0])
         for j, offset in enumerate(tuples.offsets[:-1]):
             held = np.bincount(
                 classes.maps[0, offset + tuples.codes[classes.representatives[gone], j]], classes.sizes[gone]
@@ -160,23 +147,23 @@ class _EntropyOfArx(Objective):
         return value
 
 
-class _GeometricLoss(Objective):
+class _GeometricLoss(objectives.Objective):
     """ARX's default loss, the geometric mean over the columns of 1 + loss, less 1."""
 
     name, maximize, bounding = "geometric loss", False, RisingSum
 
     def evaluate_one(self, classes):
         columns = np.eye(classes.tuples.codes.shape[1])
-        of_columns = [float(GeneralLossMetric(weights).evaluate(classes)[0]) for weights in columns]
+        of_columns = [float(objectives.GeneralLossMetric(weights).evaluate(classes)[0]) for weights in columns]
         return prod(1 + loss / classes.n_rows for loss in of_columns) ** (1 / len(of_columns)) - 1
 
 
 LOSSES = {
-    "GLM": GeneralLossMetric(),
-    "NUE": NonUniformEntropy(),
-    "DM": Discernibility(),
-    "NUE, all kept": _AllKept(NonUniformEntropy()),
-    "DM, all kept": _AllKept(Discernibility()),
+    "GLM": objectives.GeneralLossMetric(),
+    "NUE": objectives.NonUniformEntropy(),
+    "DM": objectives.Discernibility(),
+    "NUE, all kept": _AllKept(objectives.NonUniformEntropy()),
+    "DM, all kept": _AllKept(objectives.Discernibility()),
     "NUE of ARX": _EntropyOfArx(),
     "geometric loss": _GeometricLoss(),
 }
@@ -187,15 +174,15 @@ def hierarchies() -> dict[str, Hierarchy]:
 
 
 MEASURES = {
-    "k": KAnonymity(),
-    "l": DistinctLDiversity(COLUMN),
-    "entropy l": EntropyLDiversity(COLUMN),
-    "recursive l": RecursiveCLDiversity(COLUMN, C),
-    "t": TCloseness(COLUMN),
-    "t of groups": TCloseness(COLUMN, hierarchies()[COLUMN]),
-    "alpha": AlphaDeassociation(COLUMN),
-    "beta": BasicBetaLikeness(COLUMN),
-    "enhanced beta": EnhancedBetaLikeness(COLUMN),
+    "k": objectives.KAnonymity(),
+    "l": objectives.DistinctLDiversity(COLUMN),
+    "entropy l": objectives.EntropyLDiversity(COLUMN),
+    "recursive l": objectives.RecursiveCLDiversity(COLUMN, C),
+    "t": objectives.TCloseness(COLUMN),
+    "t of groups": objectives.TCloseness(COLUMN, hierarchies()[COLUMN]),
+    "alpha": objectives.AlphaDeassociation(COLUMN),
+    "beta": objectives.BasicBetaLikeness(COLUMN),
+    "enhanced beta": objectives.EnhancedBetaLikeness(COLUMN),
 }
 
 

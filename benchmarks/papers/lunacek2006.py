@@ -332,7 +332,6 @@ def report(found: dict[str, Any]) -> None:
         TRIALS=TRIALS,
         EVALUATIONS=EVALUATIONS,
         machines=trials.machines(),
-        minutes=minutes,
         summary=summary(trials),
         n_trials=len(POPULATIONS) * TRIALS,
         near=NEAR - 1,

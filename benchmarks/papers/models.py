@@ -63,7 +63,6 @@ def main() -> None:
     record.write(
         "models",
         {"machine": record.machine(), "nodes": len(X), "models": models},
-        n_nodes=len(X),
         MOST_CLASSES=MOST_CLASSES,
         models=record.table(columns, [{"name": name, **one} for name, one in models.items()]),
     )

@@ -5,17 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon.objectives import (
-    AverageClassSize,
-    ClassificationMetric,
-    Discernibility,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    Objective,
-    SquaredClassSizes,
-    SquaredValueCounts,
-)
+from pymoo_anon import objectives
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem
 from pymoo_anon.suite import Instance
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
@@ -66,16 +56,16 @@ def _taxonomy(nodes: Sequence[Sequence[int]], first: int, last: int) -> Taxonomy
     return Taxonomy(tree[first, last])
 
 
-def _objective(wanted: dict[str, Any]) -> Objective:
+def _objective(wanted: dict[str, Any]) -> objectives.Objective:
     kinds = {
-        "k": KAnonymity,
-        "l": DistinctLDiversity,
-        "S_k": SquaredClassSizes,
-        "S_l": SquaredValueCounts,
-        "classes": AverageClassSize,
-        "GLM": GeneralLossMetric,
-        "CM": ClassificationMetric,
-        "DM": Discernibility,
+        "k": objectives.KAnonymity,
+        "l": objectives.DistinctLDiversity,
+        "S_k": objectives.SquaredClassSizes,
+        "S_l": objectives.SquaredValueCounts,
+        "classes": objectives.AverageClassSize,
+        "GLM": objectives.GeneralLossMetric,
+        "CM": objectives.ClassificationMetric,
+        "DM": objectives.Discernibility,
     }
     kind = kinds[wanted["measure"]]
     return kind(wanted["column"]) if "column" in wanted else kind()

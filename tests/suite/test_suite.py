@@ -23,7 +23,7 @@ from pymoo.optimize import minimize
 from test_suite_counts import MEASURES, points
 
 from benchmarks.suite import make as make_suite
-from benchmarks.suite.features import support
+from benchmarks.suite.make import support
 from benchmarks.suite.package import in_whole_numbers, of_package
 from pymoo_anon import suite
 from pymoo_anon.suite.verify import check_folder
