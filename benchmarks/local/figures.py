@@ -264,22 +264,28 @@ def warm() -> None:
     below_top_down(3000, 24)
 
 
+COLUMNS = {
+    "work": "{work}",
+    "figure": "{value:.4f}",
+    "seconds": lambda one: "" if one["seconds"] is None else f"{one['seconds']:.2f}",
+    "must": "{must}",
+    "goal": lambda one: str(one["goal"] or ""),
+    "reached": "{reached}",
+}
+
+
 def main() -> None:
     warm()
-    figures, rows = [], []
+    figures, reached = [], []
     for case in CASES:
         own = case.run()
         print(case.work, *own, flush=True)
-        reached = [case.reaches(own, asked) for asked in (case.must, case.goal)]
-        verdict = "goal" if all(reached) else "must" if reached[0] else "no"
-        seconds = "" if own.seconds is None else f"{own.seconds:.2f}"
-        rows.append([case.work, f"{own.value:.4f}", seconds, str(case.must), str(case.goal or ""), verdict])
+        must, goal = (case.reaches(own, asked) for asked in (case.must, case.goal))
+        reached.append("no" if not must else "goal" if goal else "must")
         figures.append({"work": case.work, **own._asdict(), "must": case.must, "goal": case.goal})
-    record.write(
-        "local_figures",
-        {"machine": record.machine(), "found": figures},
-        figures=record.markdown(["work", "figure", "seconds", "must", "goal", "reached"], rows),
-    )
+    rows = [{**one, "reached": verdict} for one, verdict in zip(figures, reached, strict=True)]
+    figures = {"machine": record.machine(), "found": figures}
+    record.write("local_figures", figures, figures=record.table(COLUMNS, rows))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ Adult.
 import time
 
 import numpy as np
+import pandas as pd
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
@@ -63,19 +64,19 @@ def compared(of: LatticeProblem, exact: np.ndarray, nodes: int) -> dict:
     """Representation ratios, nodes and seconds of every search, seed after seed."""
     ratio, found = RepresentationRatio(exact), {}
     for name, made in SEARCHES.items():
-        ratios, seen, seconds = [], [], []
+        runs = []
         for seed in SEEDS:
             # Nothing is remembered from one run to the next.
-            problem = LatticeProblem(of.table, of.objectives, of.suppression)
-            algorithm, began = made(), time.perf_counter()
-            seen.append(searched(algorithm, problem, nodes, seed))
-            seconds.append(time.perf_counter() - began)
-            ratios.append(ratio(algorithm.opt.get("F")))
+            problem, algorithm, began = of.fresh_copy(), made(), time.perf_counter()
+            seen = searched(algorithm, problem, nodes, seed)
+            seconds = time.perf_counter() - began
+            runs.append({"RR": ratio(algorithm.opt.get("F")), "nodes": seen, "seconds": seconds})
+        told = pd.DataFrame(runs)
         found[name] = {
-            "RR": float(np.mean(ratios)),
-            "least RR": float(np.min(ratios)),
-            "nodes": float(np.mean(seen)),
-            "seconds": float(np.median(seconds)),
+            "RR": float(told["RR"].mean()),
+            "least RR": float(told["RR"].min()),
+            "nodes": float(told["nodes"].mean()),
+            "seconds": float(told["seconds"].median()),
         }
     return found
 

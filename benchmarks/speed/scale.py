@@ -45,15 +45,15 @@ class Watch:
     """Return wall and processor seconds since the last call."""
 
     def __init__(self) -> None:
-        self.read()
+        self._last = self._now()
+
+    def _now(self) -> tuple[float, float]:
+        used = os.times()
+        return time.perf_counter(), used.user + used.system
 
     def read(self) -> dict[str, float]:
-        """Both, and begin anew."""
-        used = os.times()
-        now = (time.perf_counter(), used.user + used.system)
-        before, self._last = getattr(self, "_last", now), now
-        seconds, cpu = (after - first for after, first in zip(now, before, strict=True))
-        return {"seconds": seconds, "cpu": cpu}
+        (seconds, cpu), self._last = self._last, self._now()
+        return {"seconds": self._last[0] - seconds, "cpu": self._last[1] - cpu}
 
 
 def opened(engine: str, path: Path) -> Any:
@@ -214,7 +214,7 @@ def csv_to_csv(folder: Path) -> dict[str, Any]:
     """Release a CSV file as a CSV file in one process, beside DuckDB alone."""
     import duckdb
 
-    from pymoo_anon.datasets import census_rows, make_census
+    from pymoo_anon.datasets import census_rows, load_hierarchy, make_census
     from pymoo_anon.publishing.release import Asked, recode
     from pymoo_anon.study.engines import write_table
     from pymoo_anon.table import Microdata
@@ -223,7 +223,7 @@ def csv_to_csv(folder: Path) -> dict[str, Any]:
     path, out = folder / "rows.csv", folder / "released.csv"
     for i, rows in enumerate(census_rows(CSV_ROWS)):
         rows.to_csv(path, mode="a" if i else "w", header=i == 0, index=False)
-    hierarchies = hierarchies_of_text(make_census(1000).quasi_identifiers)
+    hierarchies = {name: load_hierarchy(name) for name in make_census(1000).quasi_identifiers}
     runs = []
     for _ in range(REPEATS):
         run, watch = {}, Watch()
@@ -275,13 +275,6 @@ def wide(folder: Path) -> dict[str, Any]:
         own = {**watch.read(), "members": len(res.F), "nodes": problem.n_unique}
         told[f"search with {n_threads} threads"] = own
     return told
-
-
-def hierarchies_of_text(hierarchies: Any) -> dict[str, Any]:
-    """Return the packaged hierarchies with values as text."""
-    from pymoo_anon.datasets import load_hierarchy
-
-    return {name: load_hierarchy(name) for name in hierarchies}
 
 
 def lines_of(steps: dict[str, Any], copy: dict[str, float] | None) -> list[list[str]]:
@@ -336,21 +329,16 @@ def told_of_most(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
 def of_engines(n_rows: int, engines: Sequence[str], folder: Path) -> dict[str, Any]:
     """Run every step of each engine on one number of rows."""
     write_rows(n_rows, folder / "rows.parquet")
-    found: dict[str, Any] = {}
-    for engine in engines:
-        if n_rows > MOST.get(engine, n_rows):
-            continue
-        found[engine] = {}
+    found: dict[str, Any] = {engine: {} for engine in engines if n_rows <= MOST.get(engine, n_rows)}
+    for engine, steps in found.items():
+        left_out = {"copy"} if engine != "duckdb" else set()
+        left_out |= {"every row"} if n_rows > MOST_EVERY_ROW.get(engine, 0) else set()
         for name in STEPS:
-            left_out = (name == "copy" and engine != "duckdb") or (
-                name == "every row" and n_rows > MOST_EVERY_ROW.get(engine, 0)
-            )
-            if left_out:
-                continue
-            found[engine][name] = measured(name, engine, str(folder))
-            print(n_rows, engine, name, found[engine][name], file=sys.stderr, flush=True)
-            if "failed" in found[engine][name]:
-                break
+            if name not in left_out:
+                steps[name] = measured(name, engine, str(folder))
+                print(n_rows, engine, name, steps[name], file=sys.stderr, flush=True)
+                if "failed" in steps[name]:
+                    break
     return found
 
 

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +77,13 @@ def commands() -> dict[str, dict[str, float]]:
     search = [sys.executable, "-m", "pymoo_anon", "search"]
     example = [sys.executable, "-c", first_example()]
     found = {}
-    for name, command in (("`pymoo-anon search`", search), ("README's first example", example)):
+    for name, command in {"`pymoo-anon search`": search, "README's first example": example}.items():
         with tempfile.TemporaryDirectory() as own:
             folder = Path(own)
             write_patients(folder)
-            found[f"{name}, nothing compiled yet"] = waited(command, folder, folder / "cache")
-            found[f"{name}, afterwards"] = best(lambda c=command, f=folder: waited(c, f, f / "cache"))
+            run = partial(waited, command, folder, folder / "cache")
+            found[f"{name}, nothing compiled yet"] = run()
+            found[f"{name}, afterwards"] = best(run)
     return found
 
 
@@ -96,7 +98,7 @@ SEARCHES: dict[str, Callable[[LatticeProblem], tuple[Algorithm, tuple | None]]] 
 
 def searched(problem: LatticeProblem, name: str) -> dict[str, float]:
     """Seconds of a search that remembers nothing of earlier ones."""
-    own = LatticeProblem(problem.table, problem.objectives, problem.suppression)
+    own = problem.fresh_copy()
     algorithm, termination = SEARCHES[name](own)
     began, clock = time.perf_counter(), time.process_time()
     minimize(own, algorithm, termination, seed=1)
@@ -114,9 +116,9 @@ def searches(n_rows: int = CENSUS_ROWS) -> dict[str, dict[str, float]]:
     for where, problem in problems.items():
         for name in SEARCHES:
             # The first run loads compiled code.
-            found[f"{where}: {name}"] = best(lambda p=problem, n=name: searched(p, n))
+            found[f"{where}: {name}"] = best(partial(searched, problem, name))
     own = LatticeProblem(large_table(), [k, glm], 301)
-    found[f"{own.n_nodes:,} nodes: k, GLM: branch and bound"] = best(lambda: searched(own, "branch and bound"))
+    found[f"{own.n_nodes:,} nodes: k, GLM: branch and bound"] = best(partial(searched, own, "branch and bound"))
     return found
 
 
