@@ -103,10 +103,7 @@ def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]
     for budget in problem["budgets"]["main"]:
         kind, number = budget.split()
         for result, words in RESULTS.items():
-            texts += [
-                f"{int(number):,} {KINDS[kind]}, {words}:",
-                table(problem["rows"], compared, result, budget),
-            ]
+            texts += [f"{int(number):,} {KINDS[kind]}, {words}:", table(problem["rows"], compared, result, budget)]
     picture = f"moeas_{part}_{slug(name)}.png"
     texts.append(f"![{name}: quality over distinct points]({picture})")
     return texts

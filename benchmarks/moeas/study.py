@@ -166,11 +166,7 @@ def run_part(part: str, tasks: Mapping[str, Task], asked: argparse.Namespace, ea
             rows = {**there["rows"], **made.pop("rows")}
             there.update(made)
             there["rows"] = {one: rows[one] for one in ALGORITHMS if one in rows}
-            there["budgets"] = {
-                "main": list(task.main),
-                "all": task.budgets.all,
-                "cap": task.budgets.cap,
-            }
+            there["budgets"] = {"main": list(task.main), "all": task.budgets.all, "cap": task.budgets.cap}
             there["proof"] = task.proof
             found["machine"] = record.machine()
         found["problems"] = {one: found["problems"][one] for one in tasks if one in found["problems"]}

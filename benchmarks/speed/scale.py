@@ -167,10 +167,7 @@ def step(name: str, engine: str, folder: Path) -> dict[str, Any]:
 def measured(*arguments: str) -> dict[str, Any]:
     """Run a step in its own process, and return its result and peak memory."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.speed.scale", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-m", "benchmarks.speed.scale", *arguments], capture_output=True, text=True, check=False
     )
     if done.returncode:
         return {"failed": (done.stderr.strip().splitlines() or ["killed"])[-1]}
