@@ -70,7 +70,6 @@ def line(of: dict[str, Any] | None = None) -> str:
 
 
 def verdict(found: Sequence[bool]) -> str:
-    """Return the verdict on a claim checked in several cases."""
     return VERDICTS[0] if all(found) else VERDICTS[1] if any(found) else VERDICTS[2]
 
 

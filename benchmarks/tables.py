@@ -54,6 +54,10 @@ def operators_of(problem: AnonymizationProblem) -> dict[str, Any]:
     return {**own, "repair": ClosestValidRepair()} if problem.taxonomies else own
 
 
+def assert_same_front(F: np.ndarray, other: np.ndarray) -> None:
+    np.testing.assert_array_equal(np.unique(F, axis=0), np.unique(other, axis=0))
+
+
 def cells(table: Microdata) -> int:
     return table.n_rows * len(table.quasi_identifiers)
 

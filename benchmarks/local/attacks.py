@@ -41,9 +41,6 @@ MOST_VECTORS = 3_000
 ROWS, COLUMNS, SLACK = 300, ("age", "race", "sex"), 1e-6
 
 
-# --- minimality -------------------------------------------------------------------------------------------------------
-
-
 def cheaper_parts(table: Microdata, made: LocalGeneralization, members: Ints, k: int) -> Masks | None:
     """(n, n_members) Boolean array of members below each cheaper vector with k rows, or None."""
     nodes = [own.nodes for own in table.quasi_identifiers.values()]
@@ -106,7 +103,6 @@ def reckoned(values: Ints, keep: Callable[[Ints], Masks], rng: np.random.Generat
 
 
 def members_of(class_of: Ints) -> list[Ints]:
-    """Return the tuples of every class."""
     return np.split(np.argsort(class_of, kind="stable"), np.cumsum(np.bincount(class_of))[:-1])
 
 
@@ -176,9 +172,6 @@ def minimality(table: Microdata, n_values: int) -> list[dict[str, object]]:
         {"structure": name, "l": n_values, "loss": loss(problem), "too many": skipped, **told}
         for name, problem, skipped, told in attacked
     ]
-
-
-# --- refinement -------------------------------------------------------------------------------------------------------
 
 
 class Program(NamedTuple):
@@ -298,9 +291,6 @@ def drawn_table(n_rows: int) -> Microdata:
     frame: pd.DataFrame = fetch_adult_frame().sample(n_rows, random_state=1)
     hierarchies = fetch_adult().quasi_identifiers
     return Microdata.from_frame(frame, {name: hierarchies[name] for name in COLUMNS})
-
-
-# --- the page ---------------------------------------------------------------------------------------------------------
 
 
 MINIMALITY = {

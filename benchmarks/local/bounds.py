@@ -29,7 +29,6 @@ def problem_of(table: Microdata, n_values: int, n_improvements: int) -> LocalRec
 
 
 def measured(table: Microdata, k: int, n_values: int, n_improvements: int) -> dict[str, float]:
-    """Loss a cell and seconds of both methods, bounds and their seconds."""
     found: dict[str, float] = {"k": k, "l": n_values, "neighbourhoods": n_improvements}
     for way, n in (("plain", 0), ("improved", n_improvements)):
         problem = problem_of(table, n_values, n)

@@ -64,9 +64,6 @@ class Case(NamedTuple):
         return good and (asked.seconds is None or (found.seconds or 0.0) <= asked.seconds)
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
-
-
 @cache
 def adult() -> Microdata:
     return fetch_adult(sensitive=SECRET)
@@ -97,9 +94,6 @@ def invented(n_rows: int, n_columns: int) -> Microdata:
         codes.append(np.clip(drawn, 0, n_values - 1))
         hierarchies[f"column {j}"] = Hierarchy.intervals(0, n_values, widths=[2**b for b in range(1, bits)])
     return Microdata.from_codes(hierarchies, codes, np.ones(n_rows, dtype=np.int64), {}, {})
-
-
-# --- work -------------------------------------------------------------------------------------------------------------
 
 
 def timed(problem: LocalRecodingProblem, k: int, price: float = 0.0) -> Found:

@@ -155,7 +155,6 @@ def sweep_of(columns: int) -> dict[str, Any]:
 
 
 def tables_of_sweeps(sweeps: dict[int, dict[str, Any]]) -> list[str]:
-    """Each target of the sweeps, and the front over the recoding for each k."""
     told = []
     for columns, own in sweeps.items():
         told += [

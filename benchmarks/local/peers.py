@@ -32,33 +32,9 @@ KS = 5, 10
 # A run may take so many seconds.
 MOST_SECONDS = 3_600
 
-#: NCP of Adult at k = 10 as Basic_Mondrian's README has it, per cent of a cell.
-PUBLISHED_NCP = {"Basic_Mondrian, strict": 12.19, "Basic_Mondrian, relaxed": 24.91}
-#: Accuracy of a random forest on Adult in per cent, by k, from `paper_results/adult` of k-AnonML.
-PUBLISHED_ACCURACY = {
-    "Mondrian": {5: 81.98, 10: 81.73, 25: 81.62, 50: 81.58, 100: 81.05},
-    "top-down greedy": {5: 81.42, 10: 80.99, 25: 80.93, 50: 80.14, 100: 79.82},
-    "clustering": {5: 81.75, 10: 81.19, 25: 81.11, 50: 81.15, 100: 79.88},
-    "OLA, nothing suppressed": {5: 74.78, 10: 74.78, 25: 81.29, 50: 77.36, 100: 77.36},
-}
-
-# The trees of Basic_Mondrian: a level between values and root for two columns, none for the others.
-TREES = {
-    "workclass": {
-        "Self-emp-not-inc": "Self-employ",
-        "Self-emp-inc": "Self-employ",
-        **dict.fromkeys(("Federal-gov", "Local-gov", "State-gov"), "gov"),
-        **dict.fromkeys(("Without-pay", "Never-worked"), "not-work"),
-    },
-    "marital-status": {
-        **dict.fromkeys(("Married-civ-spouse", "Married-AF-spouse"), "Married"),
-        **dict.fromkeys(("Divorced", "Separated"), "leave"),
-        **dict.fromkeys(("Widowed", "Married-spouse-absent"), "alone"),
-    },
-}
-
-
-# --- packages, each in its own environment ----------------------------------------------------------------------------
+#: "NCP" of Adult at k = 10 as Basic_Mondrian's README has it, per cent of a cell, and its "trees" of two columns;
+#: "accuracy" of a random forest on Adult in per cent, by k, from `paper_results/adult` of k-AnonML.
+PUBLISHED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 
 def python_of(folder: Path, package: str) -> Path:
@@ -137,11 +113,7 @@ def sizes_of(cell: str, own: Hierarchy) -> tuple[int, int]:
     return len(places), int((own.nodes.stop - own.nodes.first)[holds].min())
 
 
-# --- ours -------------------------------------------------------------------------------------------------------------
-
-
 def labelled(frame: pd.DataFrame, problem: AnonymizationProblem, x: Any) -> pd.DataFrame:
-    """Return the rows with the labels of a point, in their order."""
     codes, quasi = problem.table.tuples.codes, problem.table.quasi_identifiers
     values = pd.DataFrame(
         {name: [own.domain[code] for code in codes[:, j]] for j, (name, own) in enumerate(quasi.items())}
@@ -171,11 +143,8 @@ def ours(k: int) -> list[dict[str, Any]]:
     return [*found, {"by": "pymoo_anon, best whole columns", "k": k, **own, "seconds": seconds}]
 
 
-# --- published figures ------------------------------------------------------------------------------------------------
-
-
 def tree_of(name: str, values: list[str]) -> Hierarchy:
-    above = [TREES[name].get(value, value) for value in values] if name in TREES else []
+    above = [PUBLISHED["trees"][name].get(value, value) for value in values] if name in PUBLISHED["trees"] else []
     return Hierarchy([values, *([above] if above else []), ["*"] * len(values)])
 
 
@@ -238,7 +207,7 @@ def main() -> None:
     versions = {package: versions_of(python, package) for package, python in pythons.items()}
     found = [one for k in KS for one in ours(k)]
     found += [run_of(folder, python, package, k) for k in KS for package, python in pythons.items()]
-    write(found, versions, ncp(10), {k: accuracy(k) for k in PUBLISHED_ACCURACY["Mondrian"]})
+    write(found, versions, ncp(10), {k: accuracy(k) for k in map(int, PUBLISHED["accuracy"]["Mondrian"])})
 
 
 def write(
@@ -249,8 +218,8 @@ def write(
         shown = "{by}|{k}|{values:.4f}|{nodes:.4f}|{recounted:,}|{rows:,}|{seconds:.1f}"
         failed = [one["by"], str(one["k"]), *[""] * 4, one.get("error", "")]
         rows.append(failed if "error" in one else shown.format_map(one).split("|"))
-    ncps = PUBLISHED_NCP | {"pymoo_anon, bottom-up": own_ncp}
-    forests = PUBLISHED_ACCURACY | {"pymoo_anon, bottom-up": accuracies}
+    ncps = PUBLISHED["NCP"] | {"pymoo_anon, bottom-up": own_ncp}
+    forests = PUBLISHED["accuracy"] | {"pymoo_anon, bottom-up": accuracies}
     record.write(
         "peers",
         {"machine": record.machine(), "found": found, "versions": versions, "ncp": own_ncp, "accuracy": accuracies},

@@ -30,7 +30,6 @@ WARM = 7, 150, 3000, 15_000
 
 
 def swept(columns: str) -> dict[str, list[float]]:
-    """Return targets with their seconds of a processor and their loss per cell."""
     table = TABLES[columns]()
     problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric()])
     problem.n_threads = 1
@@ -64,15 +63,9 @@ def tables(earlier: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 def main() -> None:
     earlier = record.stored("local_sweep").get("earlier", {})
-    write(earlier, {columns: swept(columns) for columns in TABLES})
-
-
-def write(earlier: dict[str, Any], now: dict[str, Any]) -> None:
-    record.write(
-        "local_sweep",
-        {"machine": record.machine(), "earlier": earlier, "now": now},
-        tables="\n\n".join(tables(earlier, now)),
-    )
+    now = {columns: swept(columns) for columns in TABLES}
+    figures = {"machine": record.machine(), "earlier": earlier, "now": now}
+    record.write("local_sweep", figures, tables="\n\n".join(tables(earlier, now)))
 
 
 if __name__ == "__main__":

@@ -81,18 +81,13 @@ def found_by(name: str, way: str) -> dict[str, Any]:
     return {"releases": found, **baselines, "seconds": time.process_time() - began}
 
 
-def of(found: dict[str, Any], by: str) -> list[dict[str, Any]]:
-    return [one for one in found["releases"] if one["by"] == by]
-
-
 def draw(found: dict[tuple[str, str], dict[str, Any]]) -> None:
-    """Draw the error of counts and the accuracy of a classifier, by k and mean risk."""
     figure = new_figure(11, 11)
     panels = figure.subplots(4, len(TARGETS), sharex="row", squeeze=False)
     for row, (by, measure) in enumerate([(by, measure) for by in ("k", "risk") for measure in MEASURES]):
         for axes, name in zip(panels[row], TARGETS, strict=True):
             for place, way in enumerate(WAYS):
-                line = of(found[name, way], by)
+                line = [one for one in found[name, way]["releases"] if one["by"] == by]
                 style = {"color": COLOURS[place], "marker": MARKERS[place], "linestyle": STYLES[place], "label": way}
                 axes.plot([one["value"] for one in line], [100 * one[measure] for one in line], **style)
             if measure == "predicted":
@@ -116,7 +111,7 @@ def write(found: dict[tuple[str, str], dict[str, Any]]) -> None:
     for name in TARGETS:
         for said, (by, value) in SHOWN.items():
             for way in WAYS:
-                one = next(own for own in of(found[name, way], by) if own["value"] == value)
+                one = next(own for own in found[name, way]["releases"] if (own["by"], own["value"]) == (by, value))
                 numbers = [percent(one[key]) for key in ("risk", "loss", "median", "90 %", "predicted")]
                 rows.append([f"{name}, {said}", way, f"{one['k']:,.0f}", *numbers])
         known = ((kind, percent(found[name, FULL][kind])) for kind in ("original", "majority"))

@@ -43,7 +43,6 @@ def share_of_square(problem: AnonymizationProblem, F: np.ndarray) -> float:
 
 
 def equal_weights(problem: LocalRecodingProblem) -> np.ndarray:
-    """Return the single recoding with all weights equal."""
     return problem.compute(problem.x_of(K)[np.newaxis])
 
 
@@ -60,7 +59,6 @@ def searched(problem: LocalRecodingProblem) -> np.ndarray:
 
 
 def weighed(way: str, method: str | None) -> dict[str, Any]:
-    """Search one front of two losses."""
     table = fetch_adult()
     if method is None:
         problem = LatticeProblem(table, losses_of(table), 0.01, [KAnonymity() >= K])
@@ -85,17 +83,16 @@ def main() -> None:
     with record.processes() as pool:
         cases = {EVERY_NODE: (EVERY_NODE, None)}
         cases |= {f"{method}, {way}": (way, method) for method in METHODS for way in WAYS}
-        # The longest first.
-        waiting = {name: pool.submit(weighed, *cases[name]) for name in (EVERY_NODE, *reversed(list(cases)[1:]))}
+        waiting = {name: pool.submit(weighed, *case) for name, case in cases.items()}
         weights = {name: waiting[name].result() for name in cases}
-    columns = {"points": "{points}", "hypervolume": "{hypervolume:.3f}", "seconds": "{seconds:.1f}"}
+    columns = {"way": "{way}", "points": "{points}", "hypervolume": "{hypervolume:.3f}", "seconds": "{seconds:.1f}"}
     record.write(
         "local_weights",
         {"machine": record.machine(), "weights": weights},
         SEED=SEED,
         K=K,
         first=" and ".join(FIRST),
-        weights=record.table({"way": "{way}", **columns}, [{"way": way, **one} for way, one in weights.items()]),
+        weights=record.table(columns, [{"way": way, **one} for way, one in weights.items()]),
     )
 
 

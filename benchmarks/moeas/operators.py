@@ -71,7 +71,6 @@ class Part(NamedTuple):
 
 
 def rounded(kind: Any, **options: Any) -> Any:
-    """Return one of pymoo's operators for real numbers, with rounding."""
     return kind(repair=RoundingRepair(), **options)
 
 

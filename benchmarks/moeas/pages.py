@@ -141,7 +141,6 @@ def table(rows: Mapping[str, Any], compared: Mapping[Any, tuple[float, str]], re
 
 
 def overview(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Write the overview: medians at the first main budget, and numbers of wins."""
     texts = []
     for measure, words in (("RR", "Representation ratio"), ("HV", "Share of the hypervolume")):
         for part, found in parts.items():
@@ -174,7 +173,6 @@ def _medians(problems: Mapping[str, Mapping[str, Any]], budget: str, measure: st
 
 
 def _counts(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the marks by algorithm over all problems."""
     compared = [marks(one) for found in parts.values() for one in found["problems"].values() if one["rows"]]
     counts = Counter(
         (algorithm, (budget.split()[0], result), mark)
@@ -188,9 +186,6 @@ def _counts(parts: Mapping[str, Mapping[str, Any]]) -> str:
         for one in dict.fromkeys(algorithm for algorithm, *_ in counts)
     ]
     return record.markdown(["hypervolume", *(f"{kind}, {result}" for kind, result in columns)], rows)
-
-
-# Pictures.
 
 
 def draw(name: str, problem: Mapping[str, Any], path: Path) -> None:

@@ -43,7 +43,6 @@ Each = Callable[..., Iterable[Any]]
 
 
 def search(where: Where, algorithm: str, seed: int) -> Record:
-    """Run one task in a process that makes every problem once."""
     problem = problem_of(*where)
     if not (isinstance(problem, LatticeProblem) and problem.n_nodes <= REMEMBERED):
         problem = problem.fresh_copy()

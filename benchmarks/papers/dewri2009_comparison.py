@@ -64,9 +64,6 @@ def shown(vector: PropertyVector) -> str:
     return ", ".join(f"{value:.3g}" for value in vector.values[ROWS].round(2))
 
 
-# The paper.
-
-
 def anonymizations() -> str:
     """Tables 1 to 3: the labels of each tuple, and the size of its class."""
     rows = []
@@ -174,9 +171,6 @@ def figures() -> None:
     )
     spread.legend()
     canvas.savefig(record.RESULTS / "dewri2009_comparison_figures2to4.png", dpi=110)
-
-
-# Adult.
 
 
 def front(table, objectives) -> dict:

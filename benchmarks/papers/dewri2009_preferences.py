@@ -105,9 +105,6 @@ def run(task: tuple) -> dict:
     }
 
 
-# Figures.
-
-
 def panel(axis, one: dict) -> None:
     """Draw NWP and NECD of one run, feasible points filled, the reported one marked."""
     shown = np.array(one["shown"])
@@ -194,9 +191,6 @@ def summary(found: Found) -> str:
         told = frame.mean(numeric_only=True).to_dict()
         rows.append({**told, "name": f"{kind} {value}", "median": frame["seconds"].median()})
     return record.table(columns, rows)
-
-
-# Claims.
 
 
 def means(of: dict[Any, np.ndarray], form: str) -> str:

@@ -239,9 +239,6 @@ def draw(trials: Trials, variants: tuple[str, ...], name: str) -> None:
     figure.savefig(record.RESULTS / f"lunacek2006_{name}.png", dpi=110)
 
 
-# The search space.
-
-
 def country_trees(packaged: Taxonomy) -> dict[str, Taxonomy]:
     """Return the packaged tree of countries, and flatter ones over the same leaves."""
     leaves = [{"name": leaf} for leaf in packaged.leaves]
@@ -344,7 +341,6 @@ def report(found: dict[str, Any]) -> None:
 
 
 def key_of(part: str) -> str:
-    """Return where the results hold the runs of a part."""
     return "runs" if part == "trials" else part
 
 

@@ -84,9 +84,6 @@ def gaps_of(own: Run) -> str:
     return ", ".join(gaps[:: max(len(gaps) // 5, 1)])
 
 
-# Fronts of k and loss.
-
-
 def curve(points: list[list[float]], k: float) -> float:
     """Return the least loss from a k on, else infinity."""
     return min((loss for own, loss in points if own >= k), default=np.inf)
@@ -100,7 +97,6 @@ def all_points(found: Found, part: str) -> dict[str, list[list[float]]]:
 
 
 def of_front(found: Found, part: str) -> list[str]:
-    """Write the share of the front found by each algorithm, and its cost."""
     points, (table, title) = all_points(found, part), TABLES[part]
     proof = of_task(found, part, "front", table, "BranchAndBound")
     reference = proof["points"] if proof["certified"] else [point for own in points.values() for point in own]

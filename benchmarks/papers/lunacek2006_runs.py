@@ -122,7 +122,6 @@ def starts() -> dict[str, Any]:
 
 
 def strings(table: str, **asked: Any) -> BitStringProblem:
-    """Return the strings of a paper, with nothing suppressed."""
     if table == "PREF":
         return BitStringProblem(preference_table(), suppression=0, **asked)
     problem = crossover_problem()
@@ -177,13 +176,7 @@ def points(problem: BitStringProblem, pop: Population) -> list[list[float]]:
     return np.unique(problem.natural(pop.get("F")), axis=0).tolist()
 
 
-RUNS: dict[str, Callable[..., dict[str, Any]]] = {
-    "trial": trial,
-    "proof": proof,
-    "starts": starts,
-    "front": front,
-    "least": least,
-}
+RUNS: dict[str, Callable[..., dict[str, Any]]] = {own.__name__: own for own in (trial, proof, starts, front, least)}
 
 
 def run(task: list[Any]) -> dict[str, Any]:

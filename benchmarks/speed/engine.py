@@ -192,7 +192,6 @@ def searches() -> tuple[dict, str]:
 
 
 def threads() -> tuple[dict, str]:
-    """Time all nodes with six objectives, in batches, on one and two threads."""
     found = {}
     for size in (64, 256, 1024, 4096):
         batches = list(problem().batches(size))

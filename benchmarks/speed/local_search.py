@@ -16,7 +16,7 @@ from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
 
 from benchmarks import record
-from benchmarks.tables import SETS, glm, k, large_table
+from benchmarks.tables import SETS, assert_same_front, glm, k, large_table
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ParetoLocalSearch
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.fronts import RepresentationRatio
@@ -39,7 +39,7 @@ def tasks() -> dict:
         problem = LatticeProblem(fetch_adult(label=label), objectives, suppression=301)
         exact = problem.pareto_front()
         res = minimize(problem, BranchAndBound(), seed=1)
-        np.testing.assert_array_equal(res.F[np.lexsort(res.F.T[::-1])], exact[np.lexsort(exact.T[::-1])])
+        assert_same_front(res.F, exact)
         found[name] = (problem, exact, nodes)
     problem = LatticeProblem(large_table(), [k, glm], suppression=301)
     res = minimize(problem, BranchAndBound(), seed=1)
@@ -49,7 +49,6 @@ def tasks() -> dict:
 
 
 def searched(algorithm: Algorithm, problem: LatticeProblem, nodes: int, seed: int) -> int:
-    """Run until a number of distinct nodes is evaluated, and return the number."""
     algorithm.setup(problem, seed=seed)
     while problem.n_unique < nodes and algorithm.has_next():
         infills = algorithm.ask()

@@ -324,7 +324,6 @@ def told_of_most(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def of_engines(n_rows: int, engines: Sequence[str], folder: Path) -> dict[str, Any]:
-    """Run every step of each engine on one number of rows."""
     write_rows(n_rows, folder / "rows.parquet")
     found: dict[str, Any] = {engine: {} for engine in engines if n_rows <= MOST.get(engine, n_rows)}
     for engine, steps in found.items():
@@ -340,7 +339,6 @@ def of_engines(n_rows: int, engines: Sequence[str], folder: Path) -> dict[str, A
 
 
 def rows(numbers: Iterable[int] = ROWS, engines: Sequence[str] = ENGINES) -> dict[str, dict[str, Any]]:
-    """Run every step of each engine, by number of rows."""
     found = {}
     for n_rows in numbers:
         with tempfile.TemporaryDirectory() as name:
@@ -349,7 +347,6 @@ def rows(numbers: Iterable[int] = ROWS, engines: Sequence[str] = ENGINES) -> dic
 
 
 def alone(name: str) -> dict[str, Any]:
-    """`csv` or `wide`, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         return measured(name, "duckdb", folder)
 

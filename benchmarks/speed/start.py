@@ -73,7 +73,6 @@ def write_patients(folder: Path) -> None:
 
 
 def commands() -> dict[str, dict[str, float]]:
-    """Time the first command and the first example, cold and warm."""
     search = [sys.executable, "-m", "pymoo_anon", "search"]
     example = [sys.executable, "-c", first_example()]
     found = {}
@@ -123,7 +122,6 @@ def searches(n_rows: int = CENSUS_ROWS) -> dict[str, dict[str, float]]:
 
 
 def tests() -> dict[str, Any]:
-    """Time the tests as the README has them, cold and warm."""
     with tempfile.TemporaryDirectory() as own:
         cache, command = Path(own), [sys.executable, "-m", "pytest", "-q"]
         return {

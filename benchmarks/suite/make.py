@@ -91,7 +91,6 @@ want("trips-k-l-GLM-k5-l3-x120-v1", "trips", "k l:purpose GLM", **violating)
 
 
 def definition(name: str) -> str:
-    """Write an instance as JSON, with a line for each attribute and column."""
     wanted = WANTED[name]
     table: Table = TABLES[wanted["table"]]()
     objectives = [_named(word) for word in wanted["objectives"]]
@@ -181,9 +180,6 @@ def exact_front(instance: Instance, X: np.ndarray) -> np.ndarray:
     return np.column_stack([X.astype(np.int64), values])[order]
 
 
-# Features of an instance: types of the front's members, and measures of difficulty.
-
-
 def support(F: np.ndarray) -> list[str]:
     """Return the type of every member, as MOrepo defines them.
 
@@ -266,9 +262,6 @@ def features(instance: Instance, types: Sequence[str]) -> dict[str, Any]:
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float | None:
     """Return the correlation, or None for a constant objective."""
     return None if np.ptp(a) == 0 or np.ptp(b) == 0 else round(float(spearmanr(a, b).statistic), 4)
-
-
-# Files.
 
 
 def digest(text: str) -> str:
@@ -361,7 +354,6 @@ def random_search(problem: AnonymizationProblem, budget: int, seed: int) -> np.n
 
 
 def search(algorithm: str, problem: AnonymizationProblem, budget: int, seed: int) -> np.ndarray | None:
-    """Run an algorithm with this package's operators, and return its result."""
     if algorithm == "random search":
         return random_search(problem, budget, seed)
     operators = operators_of(problem)
