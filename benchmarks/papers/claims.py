@@ -7,28 +7,16 @@ results of a paper that works out examples hold these instead: section, what, th
 holds where the numbers are equal, or the words. Nothing is measured here.
 """
 
+import json
 import re
 from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 
 from benchmarks import record
 
 #: By benchmark, the paper it reruns.
-PAPERS = {
-    "dewri2010": (
-        "R. Dewri, I. Ray, I. Ray, D. Whitley: *On the identification of property based generalizations in microdata "
-        "anonymization*, DBSEC 2010"
-    ),
-    "lunacek2006": "M. Lunacek, D. Whitley, I. Ray: *A crossover operator for the k-anonymity problem*, GECCO 2006",
-    "dewri2009_preferences": (
-        "R. Dewri, D. Whitley, I. Ray, I. Ray: *A multi-objective approach to data sharing with privacy constraints "
-        "and preference based objectives*, GECCO 2009"
-    ),
-    "dewri2009_comparison": (
-        "R. Dewri, I. Ray, I. Ray, D. Whitley: *On the comparison of microdata disclosure control algorithms*, EDBT "
-        "2009"
-    ),
-}
+PAPERS = json.loads(Path(__file__).with_name("papers.json").read_text(encoding="utf-8"))
 
 
 def claims(name: str) -> list[dict[str, str]]:
