@@ -124,7 +124,7 @@ def words(name: str, /, **parts: Any) -> str:
     return text.removesuffix("\n").format_map({"machine": line(), **parts})
 
 
-def write(name: str, figures: dict[str, Any], *paragraphs: str, **parts: Any) -> None:
+def write(name: str, figures: dict[str, Any], /, *paragraphs: str, **parts: Any) -> None:
     """Write `results/name.json`, lists of numbers on one line, and `results/name.md`, and print the latter.
 
     The page is its paragraphs or, if there are none, its words with figures and other parts put into them.
