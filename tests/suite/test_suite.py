@@ -22,7 +22,7 @@ from pymoo.operators.sampling.rnd import BinaryRandomSampling, IntegerRandomSamp
 from pymoo.optimize import minimize
 
 from benchmarks.suite import make as make_suite
-from benchmarks.suite.features import support
+from benchmarks.suite.make import support
 from benchmarks.suite.package import in_whole_numbers, of_package
 from pymoo_anon import suite
 from pymoo_anon.suite.verify import Space, check_folder
