@@ -84,7 +84,9 @@ def test_a_point_that_was_refined_is_told_as_it_was_released(tmp_path, suppresse
     assert page.tables["beside"][0][0].startswith("this release")
     # A neighbour is a point of whole columns: all cells of a column stand at one level.
     other = next(one for one in data["members"] if one["point"] != data["chosen"])
-    assert {row[3] for row in data["pool"][other["tables"]["levels"]]} == {1}
+    levels = data["pool"][other["tables"]["levels"]]
+    assert [row[1] for row in levels] == points[0].tolist()
+    assert {row[3] for row in levels} == {1}
     without, again = written(tmp_path / "s.html", own, points, 1, evidence=made)
     assert rows_of(again, "sizes") == rows_of(data, "sizes")
     assert "claims" not in without.tables

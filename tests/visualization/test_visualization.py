@@ -176,15 +176,19 @@ def test_of_four_objectives_loss_privacy_and_a_colour_are_shown_or_what_is_asked
         plot_fronts(problem, {"found": F}, axes=[SquaredClassSizes()])
 
 
-def test_beside_a_loss_stands_its_share_of_what_could_be_lost():
-    problem = problem_of(K, GLM)
-    figure = plot_fronts(problem, {"found": [[-1.0, 0.0], [-50.0, 800.0]]})
+@pytest.mark.parametrize("loss", [GLM, Discernibility()])
+def test_beside_a_loss_stands_its_share_of_what_could_be_lost(loss):
+    """Take the range of general loss from 0 on, and that of discernibility from the number of rows on."""
+    figure = plot_fronts(problem_of(K, loss), {"found": [[-1.0, 200.0], [-50.0, 800.0]]})
     (share,) = figure.axes[0].child_axes
     assert share.get_xlabel() == "% of the possible loss"
     figure.draw_without_rendering()
-    low, high = figure.axes[0].get_xlim()
-    most = TABLE.n_rows * problem.n_var
-    assert share.get_xlim() == pytest.approx((100 * low / most, 100 * high / most))
+    least, most = loss.value_range(TABLE.tuples)
+    expected = (np.array(figure.axes[0].get_xlim()) - least) / (most - least)
+    assert share.get_xlim() == pytest.approx(100 * expected)
+
+
+def test_beside_a_colour_stands_what_could_be_lost():
     coloured = plot_fronts(problem_of(K, GLM, CM), {"found": [[-1.0, 0.0, 3.0], [-50.0, 800.0, 9.0]]})
     assert coloured.axes[1].get_ylabel() == "classification loss (lower is better), of 200 that could be lost"
 
