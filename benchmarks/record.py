@@ -1,7 +1,5 @@
 """Machine, versions and claims of every benchmark, and the places of its results."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform
@@ -72,34 +70,19 @@ def line(of: dict[str, Any] | None = None) -> str:
 
 
 def verdict(found: Sequence[bool]) -> str:
-    """Return the verdict on a claim checked in several cases."""
     return VERDICTS[0] if all(found) else VERDICTS[1] if any(found) else VERDICTS[2]
 
 
-def claim(section: str, says: str, paper: str, here: str, found: str | Sequence[bool]) -> dict[str, str]:
-    """Write one line of the table of claims.
-
-    Args:
-        section: Where the paper says it.
-        says: The claim, in our words.
-        paper: The paper's figures or words.
-        here: The figures here.
-        found: A verdict, or for each case that was looked at whether the claim holds there.
-
-    Raises:
-        ValueError: The verdict is none of `VERDICTS`.
-    """
-    told = found if isinstance(found, str) else verdict(found)
-    if told not in VERDICTS:
-        raise ValueError(f"found must be one of {', '.join(VERDICTS)}, got {told!r}")
-    return {"section": section, "claim": says, "paper": paper, "here": here, "verdict": told}
+def claim(section: str, says: str, paper: str, here: str, found: Sequence[bool]) -> dict[str, str]:
+    """Write one line of the table of claims: where the paper says what, both figures, and where the claim holds."""
+    return {"section": section, "claim": says, "paper": paper, "here": here, "verdict": verdict(found)}
 
 
 def said_by(paper: str) -> Callable[..., dict[str, str]]:
     """Return a function that writes a claim of a paper, by its key in `papers/said.json`, with names put into it."""
     known = json.loads((Path(__file__).parent / "papers" / "said.json").read_text(encoding="utf-8"))[paper]
 
-    def told(key: str, here: str, found: str | Sequence[bool], **names: object) -> dict[str, str]:
+    def told(key: str, here: str, found: Sequence[bool], **names: object) -> dict[str, str]:
         section, says, figures = known[key]
         return claim(section, says.format(**names), figures.format(**names), here, found)
 
@@ -135,11 +118,20 @@ def stored(name: str) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def write(name: str, figures: dict[str, Any], *paragraphs: str) -> None:
-    """Write `results/name.json`, lists of numbers on one line, and `results/name.md`, and print the latter."""
+def words(name: str, /, **parts: Any) -> str:
+    """Return the text of `words/name.md` with parts put into it, `{machine}` being this one by default."""
+    text = (Path(__file__).parent / "words" / f"{name}.md").read_text(encoding="utf-8")
+    return text.removesuffix("\n").format_map({"machine": line(), **parts})
+
+
+def write(name: str, figures: dict[str, Any], /, *paragraphs: str, **parts: Any) -> None:
+    """Write `results/name.json`, lists of numbers on one line, and `results/name.md`, and print the latter.
+
+    The page is its paragraphs or, if there are none, its words with figures and other parts put into them.
+    """
     RESULTS.mkdir(parents=True, exist_ok=True)
     plain = re.sub(r"\[[-+\d.eE,\snul]*\]", lambda own: " ".join(own[0].split()), json.dumps(figures, indent=1))
-    text = "\n\n".join(paragraphs)
+    text = "\n\n".join(paragraphs) or words(name, **{**figures, "machine": line(), **parts})
     (RESULTS / f"{name}.json").write_text(plain + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
     print(text)

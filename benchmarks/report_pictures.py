@@ -6,8 +6,6 @@ Adult where its rows are at hand (PYMOO_ANON_DATA), else the invented census. Th
 least loss of those whose risk is at most 0.09. Needs Chromium and playwright.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 from pathlib import Path
@@ -33,7 +31,6 @@ MOST_BYTES, MOST_PIXELS = 150_000, 1500
 
 
 def data() -> tuple[Microdata, pd.DataFrame]:
-    """Return the table and its rows."""
     if Path(os.environ.get("PYMOO_ANON_DATA", ""), "adult", "adult.data").is_file():
         table = fetch_adult()
         return table, fetch_adult_frame()[[*table.quasi_identifiers, *table.sensitive]]
@@ -41,7 +38,6 @@ def data() -> tuple[Microdata, pd.DataFrame]:
 
 
 def make_report(path: Path) -> None:
-    """Search, choose, release, and write the report."""
     table, rows = data()
     goals = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()]
     problem = LatticeProblem(table, goals, suppression=0.01, constraints=[KAnonymity() >= 5])

@@ -1,7 +1,5 @@
 """Tables from Adult, objectives and operators that several benchmarks share."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -56,6 +54,10 @@ def operators_of(problem: AnonymizationProblem) -> dict[str, Any]:
     return {**own, "repair": ClosestValidRepair()} if problem.taxonomies else own
 
 
+def assert_same_front(F: np.ndarray, other: np.ndarray) -> None:
+    np.testing.assert_array_equal(np.unique(F, axis=0), np.unique(other, axis=0))
+
+
 def cells(table: Microdata) -> int:
     return table.n_rows * len(table.quasi_identifiers)
 
@@ -88,30 +90,20 @@ def crossover_problem(
     constraints: Sequence[Constraint] = (),
     label: str | None = None,
 ) -> BitStringProblem:
-    """Return the problem of Lunacek et al.
-
-    Args:
-        objectives: What to search for in place of the general loss.
-        suppression: What to suppress in place of all classes of fewer than 15.
-        rows: How many rows, drawn at random; None for all 30,162.
-        constraints: What has to hold.
-        label: The column of the class label, where an objective reads one.
-    """
+    """Return the problem of Lunacek et al., by default that of the paper, with 15,000 random rows; None is all."""
     frame = fetch_adult_frame()
     if rows is not None:
         frame = frame.sample(rows, random_state=1)
     ages = ["17–24", "25–34", "35–44", "45–54", "55–64", "65–74", "75–90"]
     frame["age"] = pd.cut(frame["age"], [17, 25, 35, 45, 55, 65, 75, 91], right=False, labels=ages).astype(str)
     taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
+    trees = {name: Hierarchy(taxonomy.levels()) for name, taxonomy in taxonomies.items()}
     hierarchies = {
         "age": Hierarchy.flat(ages),
-        "workclass": Hierarchy(taxonomies["workclass"].levels()),
-        "education": Hierarchy(taxonomies["education"].levels()),
-        "marital-status": Hierarchy(taxonomies["marital-status"].levels()),
+        **{name: trees[name] for name in ("workclass", "education", "marital-status")},
         "occupation": Hierarchy.flat(sorted(frame["occupation"].unique())),
-        "race": load_hierarchy("race"),
-        "sex": load_hierarchy("sex"),
-        "native-country": Hierarchy(taxonomies["native-country"].levels()),
+        **{name: load_hierarchy(name) for name in ("race", "sex")},
+        "native-country": trees["native-country"],
     }
     table = Microdata.from_frame(frame, hierarchies, label=label)
     return BitStringProblem(table, objectives, suppression, constraints, taxonomies=taxonomies)

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.console import COMPILING
-from pymoo_anon.study import Study
 from pymoo_anon.table import Hierarchy
 
 SMALL = ["--rows", "300", "--generations", "5"]
@@ -29,16 +28,10 @@ def command(*arguments, **environment):
 
 
 def run(*arguments, code=0):
-    """Return a command's output, or its error for another exit code."""
+    """Return all that a command prints, or its error for an exit code of 2."""
     result = command(*arguments)
     assert result.exit_code == code, result.output
-    return result.stdout if code == 0 else result.stderr
-
-
-def answer(*arguments):
-    """Return a command's exit code and all that it printed, on long lines."""
-    result = command(*arguments, COLUMNS="1000")
-    return result.exit_code, result.output
+    return result.stderr if code == 2 else result.output
 
 
 @contextmanager
@@ -60,13 +53,19 @@ def search(*arguments):
     return command("search", *arguments)
 
 
-def refused(*arguments, command_name="search", file="front"):
-    """Return the error of a command that is refused before any output, by default of a search."""
-    result = command(command_name, *arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert not Path(file).exists()
-    return result.stderr.removesuffix("\n")
+def touched():
+    """Return when each file here was written."""
+    return {path: path.is_file() and path.stat().st_mtime_ns for path in Path().rglob("*")}
+
+
+def refused(*arguments):
+    """Return the one sentence by which a command is refused. It prints nothing else and touches no file."""
+    before, result = touched(), command(*arguments)
+    assert (result.exit_code, result.stdout) == (2, ""), result.output
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1, result.stderr
+    assert touched() == before
+    return result.stderr[7:-1]
 
 
 def without_compiling(stderr):
@@ -139,17 +138,6 @@ def write_persons(**others):
     pd.DataFrame(columns).to_csv("mine.csv", index=False)
     Hierarchy.intervals(20, 60, [5, 10, 20]).to_csv("age.csv")
     Hierarchy.flat(["F", "M"]).to_csv("sex.csv")
-
-
-def read_front(project):
-    """Return the front of a project and its record, read anew."""
-    study = Study(project)
-    return study.front, study.record
-
-
-def read_choice(project, front):
-    """Return the choice of a project, read anew."""
-    return Study(project).choice
 
 
 def write_project_of_persons(release=None, require=("k>=2",), **search):

@@ -201,9 +201,10 @@ def payload(text):
     return data
 
 
-def rows_of(data, name, row=CHOSEN):
-    """Return a table's rows in the script, for one front member."""
+def rows_of(data, name, row=None):
+    """Return a table's rows in the script, for one front member, by default the release."""
     if name in data["fixed"]:
         return data["fixed"][name]
-    (member,) = (member for member in data["members"] if member["point"] == row + 1)
+    point = data["chosen"] if row is None else row + 1
+    (member,) = (member for member in data["members"] if member["point"] == point)
     return data["pool"][member["tables"][name]]

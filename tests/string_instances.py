@@ -14,6 +14,13 @@ from pymoo_anon.proofs.instance import StringInstance, StringSpace
 from pymoo_anon.table import Taxonomy
 
 
+def paths(spans: Any, n: int, at: int = 0) -> list[tuple[int, ...]]:
+    """Return every path of groups from a value to n, as their indices."""
+    if at == n:
+        return [()]
+    return [(i, *rest) for i, (low, high) in enumerate(spans) if low == at for rest in paths(spans, n, high)]
+
+
 @dataclass
 class Strings:
     """An instance with its sums over strings by definition, tuple by tuple.
@@ -37,14 +44,7 @@ class Strings:
 
     def cuts(self, attribute: int) -> list[tuple[int, ...]]:
         """Return every cut of an attribute, as indices of its groups."""
-        spans, n = self.instance.spans[attribute].tolist(), self.instance.sizes[attribute]
-
-        def from_value(at: int) -> list[tuple[int, ...]]:
-            if at == n:
-                return [()]
-            return [(i, *rest) for i, (low, high) in enumerate(spans) if low == at for rest in from_value(high)]
-
-        return from_value(0)
+        return paths(self.instance.spans[attribute].tolist(), self.instance.sizes[attribute])
 
     def strings(self) -> list[tuple[tuple[int, ...], ...]]:
         """Return every string, as a cut of every attribute."""
@@ -56,40 +56,25 @@ class Strings:
         (place,) = (i for i in cut if spans[i, 0] <= value < spans[i, 1])
         return int(place)
 
-    def boxes(self, string: Any, without: tuple[int, ...] = (), within: Any = None) -> dict[tuple[int, ...], int]:
-        """Count the rows of each block, optionally only tuples `within` intervals."""
+    def boxes(self, string: Any) -> dict[tuple[int, ...], int]:
+        """Count the rows of each block."""
         found: dict[tuple[int, ...], int] = Counter()
         for t, code in enumerate(self.instance.codes.tolist()):
-            if within and any(not low <= code[a] < high for a, (low, high) in within.items()):
-                continue
-            box = tuple(self.group_of(a, string[a], code[a]) for a in self.names if a not in without)
+            box = tuple(self.group_of(a, string[a], code[a]) for a in self.names)
             found[box] += int(self.instance.counts[t])
         return found
-
-    def gain_of_box(self, worth: float, rows: int, multiplier: float = 0.0) -> float:
-        """Return the gain of a block with rows that save `worth` each."""
-        return rows * (worth + multiplier) if rows >= self.k else 0.0
 
     def gain(self, string: Any, multiplier: float = 0.0) -> float:
         """Sum the gain of all blocks of a string."""
         worths = self.instance.worths
         return sum(
-            self.gain_of_box(sum(worths[a][i] for a, i in enumerate(box)), rows, multiplier)
+            rows * (sum(worths[a][i] for a, i in enumerate(box)) + multiplier)
             for box, rows in self.boxes(string).items()
+            if rows >= self.k
         )
 
     def suppressed(self, string: Any) -> int:
         return sum(rows for rows in self.boxes(string).values() if rows < self.k)
-
-    def map_of(self, string: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the group number and the saving of every value."""
-        numbers, worths = [], []
-        for a, cut in enumerate(string):
-            for value in range(self.instance.sizes[a]):
-                place = self.group_of(a, cut, value)
-                numbers.append(list(cut).index(place))
-                worths.append(self.instance.worths[a][place])
-        return np.array(numbers), np.array(worths)
 
     def random_string(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
         return tuple(np.array(cuts[rng.integers(len(cuts))]) for cuts in map(self.cuts, self.names))

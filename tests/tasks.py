@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 
 import numpy as np
 import pandas as pd
@@ -137,12 +138,12 @@ class Task:
             return Below(self.below)
         return Violating(self.limit) if self.violating else AtMost(self.limit)
 
-    @property
+    @cached_property
     def F(self):
         signs = [-1 if objective.maximize else 1 for objective in self.objectives]
         return self._values(self.objectives) * signs + 0.0
 
-    @property
+    @cached_property
     def G(self):
         """(n_nodes, n_constraints) array, with one more column for Violating."""
         columns = []
@@ -166,7 +167,7 @@ class Task:
             ]
         )
 
-    @property
+    @cached_property
     def front(self):
         return minimal(self.F[(self.G <= 0).all(axis=1)] if self.limits else self.F)
 
@@ -211,6 +212,7 @@ def eights(names):
     return Microdata.from_frame(frame, dict.fromkeys(names, tree), sensitive="s")
 
 
+@cache
 def invented(seed):
     """Draw a table of 60 rows with a lattice of 625 nodes."""
     tree = Hierarchy([[i >> level for i in range(16)] for level in range(5)])

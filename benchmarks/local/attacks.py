@@ -8,13 +8,11 @@ al. 2025): who knows nothing but the release asks which original values a cell c
 holds for every recoding of this kind. A minute of a processor; needs Adult.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import cache
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,7 +26,7 @@ from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LocalRecodingProblem
 from pymoo_anon.recoding import Requirements, Trees
-from pymoo_anon.recoding.cube import bottom_up
+from pymoo_anon.recoding.bottom_up import bottom_up
 from pymoo_anon.recoding.moves import repair
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import LocalGeneralization, Microdata
@@ -41,9 +39,6 @@ K, SAMPLED, SHUFFLES = 5, 200, 200
 MOST_VECTORS = 3_000
 #: Refinement: rows that are drawn of Adult, columns, and slack of the solver.
 ROWS, COLUMNS, SLACK = 300, ("age", "race", "sex"), 1e-6
-
-
-# --- minimality -------------------------------------------------------------------------------------------------------
 
 
 def cheaper_parts(table: Microdata, made: LocalGeneralization, members: Ints, k: int) -> Masks | None:
@@ -81,23 +76,11 @@ def cheaper_parts(table: Microdata, made: LocalGeneralization, members: Ints, k:
     return masks[masks @ table.tuples.counts[members] >= k]
 
 
-class Guess(NamedTuple):
-    """Knowledge of the persons of a class: confidence before and after, and right guesses."""
+def reckoned(values: Ints, keep: Callable[[Ints], Masks], rng: np.random.Generator) -> pd.DataFrame | None:
+    """Infer sensitive values from the random arrangements that `keep` selects, or return None if none fits.
 
-    persons: Ints
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
-    right_before: Ints
-    right_after: Ints
-
-
-def reckoned(values: Ints, keep: Callable[[Ints], Masks], rng: np.random.Generator) -> Guess | None:
-    """Infer sensitive values from random arrangements, or return None if none fits.
-
-    Args:
-        values: (n_members, n_values) array, how often each tuple has each value.
-        keep: Which of (n, n_members, n_values) arrangements explain it.
-        rng: Of the arrangements.
+    Values are (n_members, n_values), how often each tuple has each value. Every tuple is told its persons, the
+    confidence in their likeliest value before and after, and how many of them are rightly guessed.
     """
     persons, totals = values.sum(axis=1), values.sum(axis=0)
     owners, each = np.repeat(np.arange(len(values)), persons), np.repeat(np.arange(len(totals)), totals)
@@ -108,17 +91,18 @@ def reckoned(values: Ints, keep: Callable[[Ints], Masks], rng: np.random.Generat
     if len(explains) == 0:
         return None
     chances = explains.mean(axis=0) / persons[:, np.newaxis]
-    return Guess(
-        persons,
-        np.full(len(values), totals.max() / totals.sum()),
-        chances.max(axis=1),
-        values[:, totals.argmax()],
-        values[np.arange(len(values)), chances.argmax(axis=1)],
+    return pd.DataFrame(
+        {
+            "persons": persons,
+            "before": totals.max() / totals.sum(),
+            "after": chances.max(axis=1),
+            "right_before": values[:, totals.argmax()],
+            "right_after": values[np.arange(len(values)), chances.argmax(axis=1)],
+        }
     )
 
 
 def members_of(class_of: Ints) -> list[Ints]:
-    """Return the tuples of every class."""
     return np.split(np.argsort(class_of, kind="stable"), np.cumsum(np.bincount(class_of))[:-1])
 
 
@@ -141,87 +125,66 @@ def studied(
     """Attack at most `SAMPLED` of some classes, and return the findings."""
     chosen = rng.permutation(len(opened))[:SAMPLED]
     found = [reckoned(values[opened[c]], keeps[c], rng) for c in chosen]
-    known = [one for one in found if one is not None]
-    persons, before, after, right_before, right_after = (np.concatenate(own) for own in zip(*known, strict=True))
-    rise = after - before
+    known = pd.concat(found)
+    persons, before, after = (known[name].to_numpy() for name in ("persons", "before", "after"))
+    unexplained, rise = sum(one is None for one in found), after - before
     return {
         "classes": len(opened),
         "persons": int(sum(values[own].sum() for own in opened)),
-        "studied": len(known),
-        "unexplained": len(found) - len(known),
+        "studied": len(found) - unexplained,
+        "unexplained": unexplained,
         "before": float(np.average(before, weights=persons)),
         "after": float(np.average(after, weights=persons)),
         "rise 0.1": float(np.average(rise > 0.1, weights=persons)),
         "rise 0.25": float(np.average(rise > 0.25, weights=persons)),
         "sure": int(persons[(before <= 0.6) & (after >= 0.9)].sum()),
-        "right before": float(right_before.sum() / persons.sum()),
-        "right after": float(right_after.sum() / persons.sum()),
+        "right before": float(known["right_before"].sum() / persons.sum()),
+        "right after": float(known["right_after"].sum() / persons.sum()),
     }
 
 
 def minimality(table: Microdata, n_values: int) -> list[dict[str, object]]:
     """Attack both structures at one l, and return loss and findings."""
-    goals = [KAnonymity(), GeneralLossMetric()]
-    asked = [DistinctLDiversity("occupation") >= n_values]
+    goals, asked = [KAnonymity(), GeneralLossMetric()], [DistinctLDiversity("occupation") >= n_values]
     values, rng = table.tuples.columns["occupation"].histogram(), np.random.default_rng(0)
-    rows: list[dict[str, object]] = []
+    direct = LocalRecodingProblem(table, goals, asked, structure="direct")
+    sizes, plain = LocalRecodingProblem(table, goals, asked), LocalRecodingProblem(table, goals)
+
+    def few(parts: Ints, over: Callable[..., Any] = np.all) -> Callable[[Ints], Masks]:
+        """Return a function that tells the arrangements in which all, or any, parts have too few values."""
+        return lambda drawn: over(((parts @ drawn) > 0).sum(axis=2) < n_values, axis=1)
+
+    parts, opened, too_many = asked_why_undivided(table, direct.decode(direct.x_of(K)))
+    keeps = [few(own.astype(np.int64)) for own in parts]
+    attacked = [("direct", direct, too_many, studied(opened, values, keeps, rng))]
+
+    before = plain.decode(plain.x_of(K)).class_of
+    merged = [own for own in members_of(sizes.decode(sizes.x_of(K)).class_of) if len(set(before[own])) > 1]
+    whole = [np.equal.outer(np.unique(before[own]), before[own]).astype(np.int64) for own in merged]
+    failed = [own[((own @ values[rows]) > 0).sum(axis=1) < n_values] for own, rows in zip(whole, merged, strict=True)]
+    ways = {"sizes": [few(own, np.any) for own in whole], "sizes, parts known": [few(own) for own in failed]}
+    attacked += [(name, sizes, 0, studied(merged, values, keeps, rng)) for name, keeps in ways.items()]
 
     def loss(problem: LocalRecodingProblem) -> float:
         return float(GeneralLossMetric().evaluate(problem.equivalence_classes(problem.x_of(K)))[0]) / cells(table)
 
-    def few(own: Ints) -> Callable[[Ints], Masks]:
-        return lambda drawn: ~(((own @ drawn) > 0).sum(axis=2) >= n_values).any(axis=1)
-
-    problem = LocalRecodingProblem(table, goals, asked, structure="direct")
-    parts, opened, too_many = asked_why_undivided(table, problem.decode(problem.x_of(K)))
-    told = studied(opened, values, [few(own.astype(np.int64)) for own in parts], rng)
-    rows.append({"structure": "direct", "l": n_values, "loss": loss(problem), "too many": too_many, **told})
-
-    problem = LocalRecodingProblem(table, goals, asked)
-    plain = LocalRecodingProblem(table, goals)
-    before = plain.decode(plain.x_of(K)).class_of
-    merged = [own for own in members_of(problem.decode(problem.x_of(K)).class_of) if len(set(before[own])) > 1]
-    whole = [np.equal.outer(np.unique(before[own]), before[own]).astype(np.int64) for own in merged]
-    failed = [own[((own @ values[rows_]) > 0).sum(axis=1) < n_values] for own, rows_ in zip(whole, merged, strict=True)]
-
-    def some(own: Ints) -> Callable[[Ints], Masks]:
-        return lambda drawn: (((own @ drawn) > 0).sum(axis=2) < n_values).any(axis=1)
-
-    def these(own: Ints) -> Callable[[Ints], Masks]:
-        return lambda drawn: (((own @ drawn) > 0).sum(axis=2) < n_values).all(axis=1)
-
-    ways = {"sizes": [some(own) for own in whole], "sizes, parts known": [these(own) for own in failed]}
-    for name, keeps in ways.items():
-        told = studied(merged, values, keeps, rng)
-        rows.append({"structure": name, "l": n_values, "loss": loss(problem), "too many": 0, **told})
-    return rows
-
-
-# --- refinement -------------------------------------------------------------------------------------------------------
+    return [
+        {"structure": name, "l": n_values, "loss": loss(problem), "too many": skipped, **told}
+        for name, problem, skipped, told in attacked
+    ]
 
 
 class Program(NamedTuple):
-    """Rows of each class by combination of values, as a linear program.
+    """Rows of each class by combination of values, as a linear program."""
 
-    Attributes:
-        class_of: (n_variables,) array, the class of each variable.
-        codes: (n_variables, n_attributes) array, its values.
-        known: (n_variables,) array, how many there are in truth.
-        totals: (n_classes, n_variables) array, the rows of each class.
-        rows: (n_classes,) array, how many these are.
-        extents: (n_classes, n_attributes) array, how many values the label of each cell stands for.
-        rules: (n_rules, n_variables) array of what is bounded.
-        most: (n_rules,) array, the bounds.
-    """
-
-    class_of: Ints
-    codes: Ints
-    known: Ints
-    totals: csr_array
-    rows: Ints
-    extents: Ints
-    rules: csr_array
-    most: NDArray[np.float64]
+    class_of: Ints  # (n_variables,) class of each variable
+    codes: Ints  # (n_variables, n_attributes) its values
+    known: Ints  # (n_variables,) how many there are in truth
+    totals: csr_array  # (n_classes, n_variables) the rows of each class
+    rows: Ints  # (n_classes,) how many these are
+    extents: Ints  # (n_classes, n_attributes) how many values the label of each cell stands for
+    rules: csr_array  # (n_rules, n_variables) what is bounded
+    most: NDArray[np.float64]  # (n_rules,) the bounds
 
     @property
     def n_broken(self) -> int:
@@ -285,28 +248,18 @@ def refined(own: Program) -> dict[str, float]:
     if own.greatest(np.zeros(len(own.known), dtype=bool)) is None:
         return {**found, "feasible": False}
     cells = []
-    for c, n in enumerate(own.rows.tolist()):
-        mine = own.class_of == c
-        for j in np.flatnonzero(own.extents[c] > 1).tolist():
-            values = np.unique(own.codes[mine, j])
-            left = wrong = 0
-            for value in values:
-                chosen = mine & (own.codes[:, j] == value)
-                possible = (own.greatest(chosen) or 0.0) >= 1 - SLACK
-                left += possible
-                wrong += not possible and own.known[chosen].sum() > 0
-            cells.append((n, own.extents[c, j], left, wrong))
+    for c, j in np.argwhere(own.extents > 1).tolist():
+        mine, left, wrong = own.class_of == c, 0, 0
+        for value in np.unique(own.codes[mine, j]):
+            chosen = mine & (own.codes[:, j] == value)
+            possible = (own.greatest(chosen) or 0.0) >= 1 - SLACK
+            left += possible
+            wrong += not possible and own.known[chosen].sum() > 0
+        cells.append((own.rows[c], own.extents[c, j], left, wrong))
     rows, before, after, wrong = np.array(cells).T
-    return {
-        **found,
-        "feasible": True,
-        "cells": int(rows.sum()),
-        "before": float(np.average(before, weights=rows)),
-        "after": float(np.average(after, weights=rows)),
-        "narrowed": float(np.average(after < before, weights=rows)),
-        "one value": float(np.average(after == 1, weights=rows)),
-        "wrong": float(np.average(wrong > 0, weights=rows)),
-    }
+    told = {"before": before, "after": after, "narrowed": after < before, "one value": after == 1, "wrong": wrong > 0}
+    means = {name: float(np.average(value, weights=rows)) for name, value in told.items()}
+    return {**found, "feasible": True, "cells": int(rows.sum()), **means}
 
 
 def cube_alone(table: Microdata, k: int) -> LocalGeneralization:
@@ -320,19 +273,17 @@ def cube_alone(table: Microdata, k: int) -> LocalGeneralization:
 
 def refinement(table: Microdata, k: int) -> list[dict[str, object]]:
     """Attack releases of a small table, by method and background knowledge."""
-    found: list[dict[str, object]] = []
-    goals = [KAnonymity(), GeneralLossMetric()]
     ways = {"cube alone": cube_alone(table, k)}
     for method in ("bottom-up", "top-down"):
-        problem = LocalRecodingProblem(table, goals, method=method)
+        problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric()], method=method)
         ways[method] = problem.decode(problem.x_of(k))
-    for way, made in ways.items():
-        for greedy in (False, True):
-            if greedy and way == "top-down":
-                continue
-            rules = "and greedy" if greedy else "always true"
-            found.append({"release": way, "k": k, "known": rules, **refined(program(table, made, k, greedy))})
-    return found
+    known = {"always true": False, "and greedy": True}
+    return [
+        {"release": way, "k": k, "known": rules, **refined(program(table, made, k, greedy))}
+        for way, made in ways.items()
+        for rules, greedy in known.items()
+        if not (greedy and way == "top-down")
+    ]
 
 
 def drawn_table(n_rows: int) -> Microdata:
@@ -340,9 +291,6 @@ def drawn_table(n_rows: int) -> Microdata:
     frame: pd.DataFrame = fetch_adult_frame().sample(n_rows, random_state=1)
     hierarchies = fetch_adult().quasi_identifiers
     return Microdata.from_frame(frame, {name: hierarchies[name] for name in COLUMNS})
-
-
-# --- the page ---------------------------------------------------------------------------------------------------------
 
 
 MINIMALITY = {
@@ -387,19 +335,13 @@ def main() -> None:
     record.write(
         "local_attacks",
         {**figures, "minimality": least, "refinement": narrow},
-        f"Adult, occupation as the secret, local recoding bottom-up; {record.line()}.",
-        "Minimality. Affected are the classes that numbers of rows would divide (direct), or that were merged for l "
-        f"(sizes); at most {SAMPLED} of them are studied, by {SHUFFLES} random arrangements of each one's values. "
-        "Confidence in a person's likeliest value, without and with the question why; persons of whom it rises; those "
-        "whose value seems sure (at least 0.9) and did not before (at most 0.6); and how many are guessed right. "
-        "Unexplained are studied classes that no arrangement explains: the method is another one than the question "
-        f"takes it for. {too_many} classes had too many vectors of nodes:",
-        record.table(MINIMALITY, least),
-        f"Refinement. {ROWS} rows of Adult with {', '.join(COLUMNS)}. Which values a generalized cell can have had, "
-        "by a linear program of how many rows of each class have which values: rules that always are true, and those "
-        "of a greedy recoding, some of which the original may break; cells that are left with fewer values, with one, "
-        "or without the true one:",
-        record.table(REFINEMENT, narrow),
+        SAMPLED=SAMPLED,
+        SHUFFLES=SHUFFLES,
+        too_many=too_many,
+        minimality=record.table(MINIMALITY, least),
+        ROWS=ROWS,
+        columns=", ".join(COLUMNS),
+        refinement=record.table(REFINEMENT, narrow),
     )
 
 

@@ -6,8 +6,6 @@ General loss a cell, of the packaged method and after large neighbourhood search
 after many; the gap that is left. Seconds are of one processor, compiling aside. Two minutes; needs Adult.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from benchmarks import record
@@ -31,7 +29,6 @@ def problem_of(table: Microdata, n_values: int, n_improvements: int) -> LocalRec
 
 
 def measured(table: Microdata, k: int, n_values: int, n_improvements: int) -> dict[str, float]:
-    """Loss a cell and seconds of both methods, bounds and their seconds."""
     found: dict[str, float] = {"k": k, "l": n_values, "neighbourhoods": n_improvements}
     for way, n in (("plain", 0), ("improved", n_improvements)):
         problem = problem_of(table, n_values, n)
@@ -56,15 +53,7 @@ def main() -> None:
         head += [f"bound, {n} passes", "s", "gap"]
         form += f"|{{bound {n}:.5f}}|{{seconds {n}:.1f}}|{{gap {n}:.1%}}"
     rows = [form.format_map(one | {"l": one["l"] or ""}).split("|") for one in found]
-    record.write(
-        "local_bound",
-        {"machine": record.machine(), "found": found},
-        f"Adult, local recoding bottom-up, constraints direct; {record.line()}.",
-        "General loss a cell and seconds of one processor: the recoding, the same with large neighbourhood search, "
-        "and a lower bound of what any local recoding loses, checked, after a few passes and after many. The gap is "
-        "that of the improved recoding, as a share of its loss:",
-        record.markdown(head, rows),
-    )
+    record.write("local_bound", {"machine": record.machine(), "found": found}, bounds=record.markdown(head, rows))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ members of its lattice; ARX's benchmark; millions of rows, and many columns, whi
 processor, compiling aside; one case runs after the other. Five minutes; needs Adult.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -49,21 +47,13 @@ class Found(NamedTuple):
 
 
 class Case(NamedTuple):
-    """One kind of work.
+    """One kind of work."""
 
-    Attributes:
-        work: What it is.
-        run: Does it.
-        must: What is to be reached.
-        goal: What would be better, if anything.
-        higher: Whether higher figures are better.
-    """
-
-    work: str
+    work: str  # What it is
     run: Callable[[], Found]
-    must: Found
-    goal: Found | None = None
-    higher: bool = False
+    must: Found  # What is to be reached
+    goal: Found | None = None  # What would be better, if anything
+    higher: bool = False  # Whether higher figures are better
 
     def reaches(self, found: Found, asked: Found | None) -> bool:
         """Return whether a figure meets its target in its time."""
@@ -72,9 +62,6 @@ class Case(NamedTuple):
         sign = -1 if self.higher else 1
         good = asked.value is None or sign * (found.value or 0.0) <= sign * asked.value
         return good and (asked.seconds is None or (found.seconds or 0.0) <= asked.seconds)
-
-
-# --- tables -----------------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -109,9 +96,6 @@ def invented(n_rows: int, n_columns: int) -> Microdata:
     return Microdata.from_codes(hierarchies, codes, np.ones(n_rows, dtype=np.int64), {}, {})
 
 
-# --- work -------------------------------------------------------------------------------------------------------------
-
-
 def timed(problem: LocalRecodingProblem, k: int, price: float = 0.0) -> Found:
     """Return the loss per cell of one recoding, or infinity if infeasible."""
     x = problem.x_of(k, price)
@@ -126,7 +110,6 @@ def recoded(k: int, *asked: Any, price: float = 0.0, **how: Any) -> Found:
 
 
 def of_rows(make: Callable[[], Microdata], n_rows: int, share: float, k: int) -> Found:
-    """Recode rows drawn from a table."""
     table = resampled(make, n_rows, share)
     return timed(LocalRecodingProblem(table, [GeneralLossMetric()], [KAnonymity() >= k]), k)
 
@@ -263,7 +246,6 @@ CASES = (
 
 
 def warm() -> None:
-    """Compile all loops before anything is timed."""
     census, goals = make_census(300), [KAnonymity(), GeneralLossMetric()]
     asked = [TCloseness(SECRET) <= 0.5, EntropyLDiversity(SECRET) >= 2, DistinctLDiversity(SECRET) >= 2]
     for constraints in ([], *([one] for one in asked)):
@@ -276,26 +258,28 @@ def warm() -> None:
     below_top_down(3000, 24)
 
 
+COLUMNS = {
+    "work": "{work}",
+    "figure": "{value:.4f}",
+    "seconds": lambda one: "" if one["seconds"] is None else f"{one['seconds']:.2f}",
+    "must": "{must}",
+    "goal": lambda one: str(one["goal"] or ""),
+    "reached": "{reached}",
+}
+
+
 def main() -> None:
     warm()
-    figures, rows = [], []
+    figures, reached = [], []
     for case in CASES:
         own = case.run()
         print(case.work, *own, flush=True)
-        reached = [case.reaches(own, asked) for asked in (case.must, case.goal)]
-        verdict = "goal" if all(reached) else "must" if reached[0] else "no"
-        seconds = "" if own.seconds is None else f"{own.seconds:.2f}"
-        rows.append([case.work, f"{own.value:.4f}", seconds, str(case.must), str(case.goal or ""), verdict])
+        must, goal = (case.reaches(own, asked) for asked in (case.must, case.goal))
+        reached.append("no" if not must else "goal" if goal else "must")
         figures.append({"work": case.work, **own._asdict(), "must": case.must, "goal": case.goal})
-    record.write(
-        "local_figures",
-        {"machine": record.machine(), "found": figures},
-        f"Local recodings, bottom-up where nothing else is said, Adult where no other table is named; {record.line()}.",
-        "Loss of a cell where nothing else is named, and seconds of a processor; beside them what must be, what would "
-        "be better, and which of them is reached. Improved is by large neighbourhood search; ARX's figures are those "
-        "that its group has published:",
-        record.markdown(["work", "figure", "seconds", "must", "goal", "reached"], rows),
-    )
+    rows = [{**one, "reached": verdict} for one, verdict in zip(figures, reached, strict=True)]
+    figures = {"machine": record.machine(), "found": figures}
+    record.write("local_figures", figures, figures=record.table(COLUMNS, rows))
 
 
 if __name__ == "__main__":

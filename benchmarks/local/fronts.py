@@ -9,20 +9,17 @@ of bit strings make one generalization for each k. What releases are good for co
 has published. Each way is a process of its own. Three minutes on two cores; needs Adult.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from functools import partial
 from typing import Any
 
 import numpy as np
+from pymoo.core.result import Result
 from pymoo.indicators.hv import HV
 from pymoo.optimize import minimize
 
 from benchmarks import record
-from benchmarks.local import utility
-from benchmarks.local.ways import FULL, LEAST, LOCAL, SEED, WARM, WAYS, searched
 from benchmarks.papers.arx_optima import NINE, hierarchies
 from benchmarks.tables import cells
 from pymoo_anon.algorithms import BitStringLocalSearch, Datafly, ExhaustiveSearch, SamaratiSearch, TargetSweep
@@ -32,12 +29,24 @@ from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingP
 from pymoo_anon.table import Microdata, Violating
 from pymoo_anon.visualization.fronts import COLOURS, STYLES, new_figure, saved
 
+SEED = 1
+#: A target that is made first, so that loops are compiled.
+WARM = 20
+#: At equal mean risk nobody is in a class of fewer rows.
+LEAST = 5
+#: At most 1 % is suppressed, in local recodings nothing.
+FULL = "levels of whole columns"
+LOCAL = {f"local, {method}": method for method in ("mondrian", "mondrian-relaxed", "top-down", "bottom-up")}
+WAYS = FULL, *LOCAL
+
 TARGETS = 2, 5, 10, 25, 50, 100, 500
 RISKS = 0.06, 0.027, 0.01, 0.005, 0.002
 STRINGS = "bit strings, local search"
 SINGLE = {"Datafly": Datafly, "Samarati": SamaratiSearch, STRINGS: partial(BitStringLocalSearch, n_starts=1)}
 DRAWN = FULL, STRINGS, "local, mondrian-relaxed", "local, bottom-up"
 
+#: Releases whose utility is shown, by words.
+SHOWN = {"k of 10": ("k", 10), "mean risk of 1%": ("risk", 0.01)}
 #: Loss per cell of the nine columns, as published in arx-deidentifier/clustering-benchmark.
 ARX_K = 5, 10, 25, 50
 ARX = {
@@ -50,6 +59,25 @@ ASKED = 2, 3, 5, 10, 11, 13, 17, 25, 37, 50, 85, 100, 111, 123, 200, 333, 500, 7
 NEIGHBOURHOODS = dict(zip(ARX_K, (4000, 2000, 800, 300), strict=True))
 
 
+def searched(table: Microdata, way: str, by: str) -> tuple[Any, Result, float]:
+    """Return a problem, the front of one way, and seconds of a processor, compiling aside.
+
+    "k" is for k and loss; "risk" for k, loss and mean risk, from a k on.
+    """
+    goals: list[Any] = [KAnonymity(), GeneralLossMetric()]
+    held = []
+    if by == "risk":
+        goals.append(MarketerRisk())
+        held.append(KAnonymity() >= LEAST)
+    if way == FULL:
+        problem, algorithm = LatticeProblem(table, goals, 0.01, held), ExhaustiveSearch()
+    else:
+        problem, algorithm = LocalRecodingProblem(table, goals, held, method=LOCAL[way]), TargetSweep()
+        problem.fresh_copy().compute(problem.x_of(WARM)[np.newaxis])
+    res, seconds = record.timed(lambda: minimize(problem, algorithm, seed=SEED))
+    return problem, res, seconds
+
+
 def columns_of(F: Any, table: Microdata) -> dict[str, list[float]]:
     """k, loss per cell and, as an objective, mean risk of the points of a front."""
     own = {"k": -F[:, 0], "loss": F[:, 1] / cells(table)}
@@ -59,7 +87,6 @@ def columns_of(F: Any, table: Microdata) -> dict[str, list[float]]:
 
 
 def front_of(way: str, by: str) -> dict[str, Any]:
-    """Search the front of one way, and return it with processor seconds."""
     table = fetch_adult()
     _, res, seconds = searched(table, way, by)
     return {**columns_of(res.F, table), "s": seconds}
@@ -68,11 +95,8 @@ def front_of(way: str, by: str) -> dict[str, Any]:
 def single(name: str, k: int) -> dict[str, float] | None:
     """Return the loss per cell and the mean risk of a single-objective search."""
     table, goals, held = fetch_adult(), [GeneralLossMetric()], [KAnonymity() >= k]
-    problem: Any
-    if name == STRINGS:
-        problem = BitStringProblem(table, goals, 0.01, held)
-    else:
-        problem = LatticeProblem(table, goals, Violating(0.01), held)
+    kind, rule = (BitStringProblem, 0.01) if name == STRINGS else (LatticeProblem, Violating(0.01))
+    problem = kind(table, goals, rule, held)
     res = minimize(problem, SINGLE[name](), seed=SEED)
     if res.F is None:
         return None
@@ -112,12 +136,7 @@ def local_of_arx(method: str, improved: bool) -> dict[str, Any]:
 
 
 def sweep_of(columns: int) -> dict[str, Any]:
-    """Sweep the targets of Adult with eight or nine columns, and ask the front for every k between them.
-
-    Returns:
-        Loss per cell by target, seconds of the sweep on all cores, and by k the loss of the choice over that of the
-        recoding for k.
-    """
+    """Sweep the targets of Adult with eight or nine columns, and ask the front for every k between them."""
     table = table_of_arx() if columns == len(NINE) else fetch_adult()
     problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric()])
     problem.compute(problem.x_of(WARM)[np.newaxis])
@@ -136,7 +155,6 @@ def sweep_of(columns: int) -> dict[str, Any]:
 
 
 def tables_of_sweeps(sweeps: dict[int, dict[str, Any]]) -> list[str]:
-    """Each target of the sweeps, and the front over the recoding for each k."""
     told = []
     for columns, own in sweeps.items():
         told += [
@@ -153,8 +171,7 @@ def tables_of_sweeps(sweeps: dict[int, dict[str, Any]]) -> list[str]:
     return told
 
 
-def tables_of_arx(full: dict[str, Any], local: dict[str, dict[str, Any]]) -> list[str]:
-    """ARX's benchmark at equal k and at equal mean risk."""
+def tables_of_arx(full: dict[str, Any], local: dict[str, dict[str, Any]]) -> dict[str, str]:
     head = [*(f"k = {k}" for k in ARX_K), "seconds of all four"]
     rows = [[FULL, *(f"{loss:.4f}" for loss in full["loss"]), f"{full['s']:.1f}"]]
     rows += [[way, *(f"{loss:.4f}" for loss in published), ""] for way, published in ARX.items()]
@@ -164,15 +181,8 @@ def tables_of_arx(full: dict[str, Any], local: dict[str, dict[str, Any]]) -> lis
     way, own = list(local.items())[-1]
     whole = (f"{least(full['front'], 'risk', risk):.4f}" for risk in own["risk"])
     risks.append([f"{FULL}, at the risk of {way}", *whole])
-    return [
-        "ARX's benchmark: Adult with nine columns and ARX's hierarchies; nothing is suppressed but in levels of whole "
-        "columns. ARX's own took 9.8 to 16.2 s (local transformation) and 155 to 27 s (clustering) for each k, on "
-        "another machine:",
-        record.markdown(["loss of a cell", *head], rows),
-        "The mean risk of these recodings, and the least loss of levels of whole columns that have no greater one; "
-        "ARX's mean risk is not published:",
-        record.markdown(["mean risk", *head[:-1]], risks),
-    ]
+    losses = record.markdown(["loss of a cell", *head], rows)
+    return {"arx": losses, "arx_risks": record.markdown(["mean risk", *head[:-1]], risks)}
 
 
 def least(front: dict[str, Any], by: str, value: float) -> float:
@@ -209,27 +219,13 @@ def useful() -> str:
     known = record.stored("local_utility")["tables"]["Adult"]
     rows = [
         [f"{said}, {way}", *(percent(one[key]) for key in ("risk", "loss", "median", "90 %", "predicted"))]
-        for said, (by, value) in utility.SHOWN.items()
-        for way in utility.WAYS
-        for one in known[way]["releases"]
+        for said, (by, value) in SHOWN.items()
+        for way, own in known.items()
+        for one in own["releases"]
         if (one["by"], one["value"]) == (by, value)
     ]
     heads = ["release of least loss", "mean risk", "loss", "median error of a count", "90 % error", "predicted"]
     return record.markdown(heads, rows)
-
-
-TRIED = """Tried, without effect or for the worse:
-
-- *In the iceberg cube*, to pass over cells that are not the smallest for their tuples (a fifth fewer tuples looked at,
-  not faster), and to bound what the attributes to come cost at least by each attribute alone (one tuple in ten fewer at
-  most, slower).
-- *Fewer bands of cost* (7 or 5 for 16): as fast, and 0.4 to 1 % more loss at k of 5. *Smaller blocks* (10,000 distinct
-  tuples for 30,000): 1 % more loss on twelve attributes, a third of the time saved.
-- *Weights of columns* where all objectives count all columns alike: more recodings, no better front.
-- *More neighbourhoods built anew* on ARX's columns at k of 50 (600 for 300): the same loss to four digits.
-- *Prices of a class in powers of two*: with k of 5, the nearest to a mean risk of 2.7 % lost 6.7 % of a cell; with two
-  steps for each doubling it is 5.9 %.
-"""
 
 
 def percent(value: float) -> str:
@@ -266,19 +262,12 @@ def main() -> None:
     record.write(
         "local_fronts",
         {"machine": record.machine(), "fronts": told, "arx": {FULL: full, **of_arx}, "sweeps": sweeps},
-        f"Adult, loss of a cell, seconds of a processor; {record.line()}.",
-        "At equal k, the least loss from k on. The first three search once for each k, the others make a front. Local "
-        "recodings suppress nothing, all others at most 1 %. The hypervolume is that of log k / log rows and the loss:",
-        record.markdown(["k", *map(str, TARGETS), "hypervolume", "seconds"], at_k),
-        f"At equal mean risk, classes over rows, and k of {LEAST} or more:",
-        record.markdown(["mean risk", *(f"{100 * risk:g}%" for risk in RISKS), "seconds"], at_risk),
-        "![Loss against k, and against the mean risk](local_fronts.png)",
-        "What the release of least loss is good for: errors of counts, and held-out rows whose salary class a "
-        "classifier predicts rightly ([more of it](local_utility.md)):",
-        useful(),
-        *tables_of_arx(full, of_arx),
-        *tables_of_sweeps(sweeps),
-        TRIED,
+        at_k=record.markdown(["k", *map(str, TARGETS), "hypervolume", "seconds"], at_k),
+        LEAST=LEAST,
+        at_risk=record.markdown(["mean risk", *(f"{100 * risk:g}%" for risk in RISKS), "seconds"], at_risk),
+        useful=useful(),
+        **tables_of_arx(full, of_arx),
+        sweeps="\n\n".join(tables_of_sweeps(sweeps)),
     )
 
 

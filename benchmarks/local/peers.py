@@ -7,8 +7,6 @@ the same rows and, where they take them, the same hierarchies. Loss and k are co
 release. Ten minutes of the processor, most of them of one package; needs Adult, and scikit-learn for the classifier.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
@@ -34,33 +32,9 @@ KS = 5, 10
 # A run may take so many seconds.
 MOST_SECONDS = 3_600
 
-#: NCP of Adult at k = 10 as Basic_Mondrian's README has it, per cent of a cell.
-PUBLISHED_NCP = {"Basic_Mondrian, strict": 12.19, "Basic_Mondrian, relaxed": 24.91}
-#: Accuracy of a random forest on Adult in per cent, by k, from `paper_results/adult` of k-AnonML.
-PUBLISHED_ACCURACY = {
-    "Mondrian": {5: 81.98, 10: 81.73, 25: 81.62, 50: 81.58, 100: 81.05},
-    "top-down greedy": {5: 81.42, 10: 80.99, 25: 80.93, 50: 80.14, 100: 79.82},
-    "clustering": {5: 81.75, 10: 81.19, 25: 81.11, 50: 81.15, 100: 79.88},
-    "OLA, nothing suppressed": {5: 74.78, 10: 74.78, 25: 81.29, 50: 77.36, 100: 77.36},
-}
-
-# The trees of Basic_Mondrian: a level between values and root for two columns, none for the others.
-TREES = {
-    "workclass": {
-        "Self-emp-not-inc": "Self-employ",
-        "Self-emp-inc": "Self-employ",
-        **dict.fromkeys(("Federal-gov", "Local-gov", "State-gov"), "gov"),
-        **dict.fromkeys(("Without-pay", "Never-worked"), "not-work"),
-    },
-    "marital-status": {
-        **dict.fromkeys(("Married-civ-spouse", "Married-AF-spouse"), "Married"),
-        **dict.fromkeys(("Divorced", "Separated"), "leave"),
-        **dict.fromkeys(("Widowed", "Married-spouse-absent"), "alone"),
-    },
-}
-
-
-# --- packages, each in its own environment ----------------------------------------------------------------------------
+#: "NCP" of Adult at k = 10 as Basic_Mondrian's README has it, per cent of a cell, and its "trees" of two columns;
+#: "accuracy" of a random forest on Adult in per cent, by k, from `paper_results/adult` of k-AnonML.
+PUBLISHED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 
 def python_of(folder: Path, package: str) -> Path:
@@ -139,11 +113,7 @@ def sizes_of(cell: str, own: Hierarchy) -> tuple[int, int]:
     return len(places), int((own.nodes.stop - own.nodes.first)[holds].min())
 
 
-# --- ours -------------------------------------------------------------------------------------------------------------
-
-
 def labelled(frame: pd.DataFrame, problem: AnonymizationProblem, x: Any) -> pd.DataFrame:
-    """Return the rows with the labels of a point, in their order."""
     codes, quasi = problem.table.tuples.codes, problem.table.quasi_identifiers
     values = pd.DataFrame(
         {name: [own.domain[code] for code in codes[:, j]] for j, (name, own) in enumerate(quasi.items())}
@@ -173,11 +143,8 @@ def ours(k: int) -> list[dict[str, Any]]:
     return [*found, {"by": "pymoo_anon, best whole columns", "k": k, **own, "seconds": seconds}]
 
 
-# --- published figures ------------------------------------------------------------------------------------------------
-
-
 def tree_of(name: str, values: list[str]) -> Hierarchy:
-    above = [TREES[name].get(value, value) for value in values] if name in TREES else []
+    above = [PUBLISHED["trees"][name].get(value, value) for value in values] if name in PUBLISHED["trees"] else []
     return Hierarchy([values, *([above] if above else []), ["*"] * len(values)])
 
 
@@ -240,47 +207,32 @@ def main() -> None:
     versions = {package: versions_of(python, package) for package, python in pythons.items()}
     found = [one for k in KS for one in ours(k)]
     found += [run_of(folder, python, package, k) for k in KS for package, python in pythons.items()]
-    write(found, versions, ncp(10), {k: accuracy(k) for k in PUBLISHED_ACCURACY["Mondrian"]})
+    write(found, versions, ncp(10), {k: accuracy(k) for k in map(int, PUBLISHED["accuracy"]["Mondrian"])})
 
 
 def write(
     found: list[dict[str, Any]], versions: dict[str, dict[str, str]], own_ncp: float, accuracies: dict[int, float]
 ) -> None:
-    """Write the page."""
     rows = []
     for one in sorted(found, key=lambda one: one["k"]):
         shown = "{by}|{k}|{values:.4f}|{nodes:.4f}|{recounted:,}|{rows:,}|{seconds:.1f}"
         failed = [one["by"], str(one["k"]), *[""] * 4, one.get("error", "")]
         rows.append(failed if "error" in one else shown.format_map(one).split("|"))
-    ncps = PUBLISHED_NCP | {"pymoo_anon, bottom-up": own_ncp}
-    forests = PUBLISHED_ACCURACY | {"pymoo_anon, bottom-up": accuracies}
+    ncps = PUBLISHED["NCP"] | {"pymoo_anon, bottom-up": own_ncp}
+    forests = PUBLISHED["accuracy"] | {"pymoo_anon, bottom-up": accuracies}
     record.write(
         "peers",
         {"machine": record.machine(), "found": found, "versions": versions, "ncp": own_ncp, "accuracy": accuracies},
-        f"Adult, 30,162 rows, eight quasi-identifiers; {record.line()}.",
-        "Each package ran once, in an environment of its own. Losses of a cell, k and rows are counted in the rows "
-        "that it released, alike for all. By values a cell costs (values that it may stand for - 1) / (values of the "
-        "domain - 1): lists and ranges keep to no hierarchy, and lose less for that. By nodes it costs as much as the "
-        "smallest node of our hierarchies that holds these values. A cell of a row that was left out costs 1. Seconds "
-        "are of the processor, compiling aside:",
-        record.markdown(["by", "k", "loss by values", "loss by nodes", "k counted", "rows", "s"], rows),
-        f"anjana and the best whole columns may leave out {peers_run.SUPPRESSED} % of the rows. anjana and pymoo_anon "
-        "recode by the same hierarchies, the others by lists and ranges. Environments:",
-        record.markdown(
+        found=record.markdown(["by", "k", "loss by values", "loss by nodes", "k counted", "rows", "s"], rows),
+        suppressed=peers_run.SUPPRESSED,
+        versions=record.markdown(
             ["package", "Python", "version", "numpy", "pandas"], [[name, *of.values()] for name, of in versions.items()]
         ),
-        "NCP of a cell in per cent at k = 10, by the columns, trees and definition of Basic_Mondrian (numbers have no "
-        "trees there, and are halved again and again here):",
-        record.markdown(["by", "NCP"], [[name, f"{value:.2f}"] for name, value in ncps.items()]),
-        "Accuracy in per cent of a random forest on the class of salary, by k. Seven tenths of the released rows train "
-        "it, three tenths test it, ranges of age are their middle; always the greater class has 74.78 %:",
-        record.markdown(
+        ncps=record.markdown(["by", "NCP"], [[name, f"{value:.2f}"] for name, value in ncps.items()]),
+        forests=record.markdown(
             ["by", *map(str, accuracies)],
             [[name, *(f"{value:.2f}" for value in of.values())] for name, of in forests.items()],
         ),
-        "Figures of Basic_Mondrian (its README, strict and relaxed; on INFORMS 10.21 and 12.26) and of k-AnonML (the "
-        "folder `paper_results/adult`, random forests) are as published, and were not run again. Its forest may have "
-        "other settings than ours, which are those of scikit-learn, and its hierarchies are not ours.",
     )
 
 

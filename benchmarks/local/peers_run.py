@@ -6,8 +6,6 @@ ROWS is a CSV file of quasi-identifiers with a last column that is sensitive, HI
 each quasi-identifier. The released rows go to RELEASED, the seconds to the standard output.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

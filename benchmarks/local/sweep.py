@@ -6,8 +6,6 @@ Adult with 8, 9 (ARX's) and 12 columns, and 16 and 24 invented ones. Each target
 its figures stand those of `earlier` in the results, which a new run keeps. A quarter of an hour; needs Adult.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 
@@ -32,7 +30,6 @@ WARM = 7, 150, 3000, 15_000
 
 
 def swept(columns: str) -> dict[str, list[float]]:
-    """Return targets with their seconds of a processor and their loss per cell."""
     table = TABLES[columns]()
     problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric()])
     problem.n_threads = 1
@@ -66,19 +63,9 @@ def tables(earlier: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 def main() -> None:
     earlier = record.stored("local_sweep").get("earlier", {})
-    write(earlier, {columns: swept(columns) for columns in TABLES})
-
-
-def write(earlier: dict[str, Any], now: dict[str, Any]) -> None:
-    """Write the results."""
-    record.write(
-        "local_sweep",
-        {"machine": record.machine(), "earlier": earlier, "now": now},
-        f"Each target of a sweep, seconds of one processor and loss of a cell; {record.line()}.",
-        "Adult with 8, 9 (ARX's) and 12 columns, and 16 and 24 invented columns of 30,000 rows; before, and now. The "
-        "first target with fewer than six classes takes the time of all that follow it:",
-        *tables(earlier, now),
-    )
+    now = {columns: swept(columns) for columns in TABLES}
+    figures = {"machine": record.machine(), "earlier": earlier, "now": now}
+    record.write("local_sweep", figures, tables="\n\n".join(tables(earlier, now)))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ is taken that has such a k, or such a mean risk and k of 5. Count queries, and c
 each table is a process of its own. Five minutes of a processor; needs Adult and scikit-learn.
 """
 
-from __future__ import annotations
-
 import time
 from importlib.metadata import version
 from typing import Any
@@ -16,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import record
-from benchmarks.local.ways import FULL, SEED, searched
+from benchmarks.local.fronts import FULL, SEED, SHOWN, percent, searched
 from benchmarks.suite.tables import Table, patients, trips
 from benchmarks.tables import cells
 from pymoo_anon.comparison import CountQueries, classification
@@ -34,8 +32,6 @@ TARGETS = {"Adult": "salary-class", "patients": "diagnosis", "trips": "purpose"}
 INVENTED = {"patients": (patients, {"age", "month"}), "trips": (trips, {"hour", "minutes"})}
 # Panels of the picture: measure and words.
 MEASURES = {"median": "median error of a count", "predicted": "rightly predicted"}
-# Columns of the table.
-SHOWN = {"k of 10": ("k", 10), "mean risk of 1%": ("risk", 0.01)}
 
 
 def table_of(name: str) -> Microdata:
@@ -85,18 +81,13 @@ def found_by(name: str, way: str) -> dict[str, Any]:
     return {"releases": found, **baselines, "seconds": time.process_time() - began}
 
 
-def of(found: dict[str, Any], by: str) -> list[dict[str, Any]]:
-    return [one for one in found["releases"] if one["by"] == by]
-
-
 def draw(found: dict[tuple[str, str], dict[str, Any]]) -> None:
-    """Draw the error of counts and the accuracy of a classifier, by k and mean risk."""
     figure = new_figure(11, 11)
     panels = figure.subplots(4, len(TARGETS), sharex="row", squeeze=False)
     for row, (by, measure) in enumerate([(by, measure) for by in ("k", "risk") for measure in MEASURES]):
         for axes, name in zip(panels[row], TARGETS, strict=True):
             for place, way in enumerate(WAYS):
-                line = of(found[name, way], by)
+                line = [one for one in found[name, way]["releases"] if one["by"] == by]
                 style = {"color": COLOURS[place], "marker": MARKERS[place], "linestyle": STYLES[place], "label": way}
                 axes.plot([one["value"] for one in line], [100 * one[measure] for one in line], **style)
             if measure == "predicted":
@@ -115,17 +106,12 @@ def draw(found: dict[tuple[str, str], dict[str, Any]]) -> None:
     saved(figure, record.RESULTS / "local_utility.png")
 
 
-def percent(value: float) -> str:
-    return f"{100 * value:.1f}%"
-
-
 def write(found: dict[tuple[str, str], dict[str, Any]]) -> None:
-    """Write the table, the picture and all figures."""
     rows = []
     for name in TARGETS:
         for said, (by, value) in SHOWN.items():
             for way in WAYS:
-                one = next(own for own in of(found[name, way], by) if own["value"] == value)
+                one = next(own for own in found[name, way]["releases"] if (own["by"], own["value"]) == (by, value))
                 numbers = [percent(one[key]) for key in ("risk", "loss", "median", "90 %", "predicted")]
                 rows.append([f"{name}, {said}", way, f"{one['k']:,.0f}", *numbers])
         known = ((kind, percent(found[name, FULL][kind])) for kind in ("original", "majority"))
@@ -136,14 +122,9 @@ def write(found: dict[tuple[str, str], dict[str, Any]]) -> None:
     record.write(
         "local_utility",
         {"machine": machine, "tables": {name: {way: found[name, way] for way in WAYS} for name in TARGETS}},
-        "What releases are still good for: Adult (the salary class is predicted), and the suite's invented patients "
-        f"(diagnosis) and trips (purpose); {record.line(machine)}, scikit-learn {machine['scikit-learn']}.",
-        "Of each way the release of least loss with such a k, or with such a mean risk and k of 5 or more. Levels of "
-        "whole columns suppress at most 1 %, marked `*`. Errors of 1,000 random counts over one to three columns, "
-        "which half and nine in ten of them do not exceed; the share of held-out rows that a classifier predicts "
-        "rightly, the better one of boosted trees and logistic regression:",
-        record.markdown(heads, rows),
-        "![Errors of counts and what classifiers learn, against k and the mean risk](local_utility.png)",
+        machine=record.line(machine),
+        sklearn=machine["scikit-learn"],
+        utility=record.markdown(heads, rows),
     )
 
 

@@ -7,8 +7,7 @@ lattice, equal weights, random weights, and NSGA-II over weights, 125 recodings 
 A minute on two cores; needs Adult.
 """
 
-from __future__ import annotations
-
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,14 +42,7 @@ def share_of_square(problem: AnonymizationProblem, F: np.ndarray) -> float:
     return float(HV(ref_point=np.ones(2))(F / most))
 
 
-def every_node(table: Microdata) -> tuple[AnonymizationProblem, np.ndarray]:
-    """Return the front of all nodes of the lattice."""
-    problem = LatticeProblem(table, losses_of(table), 0.01, [KAnonymity() >= K])
-    return problem, problem.pareto_front()
-
-
 def equal_weights(problem: LocalRecodingProblem) -> np.ndarray:
-    """Return the single recoding with all weights equal."""
     return problem.compute(problem.x_of(K)[np.newaxis])
 
 
@@ -62,20 +54,19 @@ def random_weights(problem: LocalRecodingProblem) -> np.ndarray:
 
 
 def searched(problem: LocalRecodingProblem) -> np.ndarray:
-    """Evaluate points for NSGA-II."""
     algorithm = NSGA2(pop_size=POP_SIZE, archive=BoxArchive(epsilon=1e-9), **operators_of(problem))
     return minimize(problem, algorithm, ("n_eval", N_EVAL), seed=SEED).archive.F
 
 
 def weighed(way: str, method: str | None) -> dict[str, Any]:
-    """Search one front of two losses."""
     table = fetch_adult()
     if method is None:
-        (problem, F), seconds = record.timed(lambda: every_node(table))
+        problem = LatticeProblem(table, losses_of(table), 0.01, [KAnonymity() >= K])
+        F, seconds = record.timed(problem.pareto_front)
     else:
-        problem = local = LocalRecodingProblem(table, losses_of(table), [KAnonymity() >= K], method=method)
-        local.fresh_copy().decode(local.x_of(1000))
-        F, seconds = record.timed(lambda: WAYS[way](local))
+        problem = LocalRecodingProblem(table, losses_of(table), [KAnonymity() >= K], method=method)
+        problem.fresh_copy().decode(problem.x_of(1000))
+        F, seconds = record.timed(partial(WAYS[way], problem))
     found = {"points": len(BoxArchive(epsilon=1e-9).add(evaluated(np.arange(len(F))[:, np.newaxis], F)))}
     return found | {"hypervolume": share_of_square(problem, F), "seconds": seconds}
 
@@ -90,19 +81,18 @@ EVERY_NODE = "all nodes of the lattice, at most 1 % suppressed"
 
 def main() -> None:
     with record.processes() as pool:
-        waiting = {EVERY_NODE: pool.submit(weighed, EVERY_NODE, None)}
-        for method in reversed(METHODS):
-            waiting |= {f"{method}, {way}": pool.submit(weighed, way, method) for way in reversed(WAYS)}
-        order = [EVERY_NODE, *(f"{method}, {way}" for method in METHODS for way in WAYS)]
-        weights = {name: waiting[name].result() for name in order}
-    columns = {"points": "{points}", "hypervolume": "{hypervolume:.3f}", "seconds": "{seconds:.1f}"}
+        cases = {EVERY_NODE: (EVERY_NODE, None)}
+        cases |= {f"{method}, {way}": (way, method) for method in METHODS for way in WAYS}
+        waiting = {name: pool.submit(weighed, *case) for name, case in cases.items()}
+        weights = {name: waiting[name].result() for name in cases}
+    columns = {"way": "{way}", "points": "{points}", "hypervolume": "{hypervolume:.3f}", "seconds": "{seconds:.1f}"}
     record.write(
         "local_weights",
         {"machine": record.machine(), "weights": weights},
-        f"Adult, seed {SEED}, seconds of a processor; {record.line()}.",
-        f"Classes of at least {K} rows; hypervolume of the loss of {' and '.join(FIRST)} and of the loss of the other "
-        "six columns, each as a share of all that can be lost:",
-        record.table({"way": "{way}", **columns}, [{"way": way, **one} for way, one in weights.items()]),
+        SEED=SEED,
+        K=K,
+        first=" and ".join(FIRST),
+        weights=record.table(columns, [{"way": way, **one} for way, one in weights.items()]),
     )
 
 

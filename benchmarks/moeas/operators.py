@@ -10,15 +10,12 @@ distinct points, in *all that they saw*, as an archive without bounds keeps it, 
 fronts. Fronts are proven. One process; half an hour. All but `--quick` needs Adult.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pymoo.algorithms.moo.nsga2 import NSGA2
@@ -34,10 +31,9 @@ from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, IntegerRandomSampling
 
 from benchmarks import record
-from benchmarks.moeas.problems import QUICK_TASKS, TASKS
-from benchmarks.moeas.references import by_branch_and_bound
+from benchmarks.moeas.problems import QUICK_TASKS, TASKS, by_branch_and_bound
 from benchmarks.moeas.runs import Budgets, Judge, judged, run, values_of
-from benchmarks.moeas.statistics import LEVEL, effect, holm, interval, median, p_value
+from benchmarks.moeas.statistics import interval, marked, median
 from benchmarks.tables import crossover_problem, glm, k, operators_of
 from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
 from pymoo_anon.datasets import load_taxonomy, make_census
@@ -63,29 +59,18 @@ POPULATION = 25
 Setting = tuple[str, str, Callable[[AnonymizationProblem], Algorithm]]
 
 
-@dataclass(frozen=True)
-class Part:
-    """One part of the page.
-
-    Attributes:
-        title: Its heading.
-        settings: What is compared; the first is what the others are compared with.
-        problems: By name what makes a problem.
-        distinct: The numbers of distinct points at which runs are looked at; tests are of the last.
-        measure: What is tested: "RR", or "HV" where runs find next to nothing of the front itself.
-        quick: The same with invented rows.
-    """
+class Part(NamedTuple):
+    """One part of the page."""
 
     title: str
-    settings: Sequence[Setting]
+    settings: Sequence[Setting]  # The others are compared with the first
     problems: Mapping[str, Callable[[], AnonymizationProblem]]
-    distinct: tuple[int, ...]
-    measure: str
-    quick: Mapping[str, Callable[[], AnonymizationProblem]] = field(repr=False)
+    distinct: tuple[int, ...]  # The numbers of distinct points at which runs are looked at; tests are of the last
+    measure: str  # What is tested: "RR", or "HV" where runs find next to nothing of the front itself
+    quick: Mapping[str, Callable[[], AnonymizationProblem]]  # The same with invented rows
 
 
 def rounded(kind: Any, **options: Any) -> Any:
-    """Return one of pymoo's operators for real numbers, with rounding."""
     return kind(repair=RoundingRepair(), **options)
 
 
@@ -103,40 +88,48 @@ def pbgea(problem: AnonymizationProblem, mutation: float = 1.0, crossover: float
 
 
 def local_search(problem: AnonymizationProblem, neighborhood: Callable[[], Neighborhood]) -> Algorithm:
-    """Return Pareto local search with a neighborhood."""
     return ParetoLocalSearch(neighborhood=neighborhood())
 
 
 SBX_CUT = partial(rounded, SBX, prob=1.0, eta=3.0)
 SBX_ROUNDED = partial(rounded, SBX, prob=1.0, eta=3.0, vtype=float)
+PM_CUT = partial(rounded, PM, prob=1.0, eta=3.0)
 PM_ROUNDED = partial(rounded, PM, prob=1.0, eta=3.0, vtype=float)
 
+Changed = tuple[str, str, Mapping[str, Callable[[], Any]]]
+
+
+def settings(ours: str, *changed: Changed) -> list[Setting]:
+    """Return NSGA-II with this package's operators, and with each of the changes."""
+    return [(group, name, partial(nsga2, **own)) for group, name, own in (("ours", ours, {}), *changed)]
+
+
 LEVELS: list[Setting] = [
-    ("ours", "LatticeSampling, LevelCrossover, SingleStepMutation", nsga2),
-    ("crossover", "LevelCrossover, always", partial(nsga2, crossover=partial(LevelCrossover, prob=1.0))),
-    ("crossover", "ReducedSurrogateCrossover", partial(nsga2, crossover=ReducedSurrogateCrossover)),
-    ("crossover", "UX of pymoo", partial(nsga2, crossover=UX)),
-    ("crossover", "TwoPointCrossover of pymoo", partial(nsga2, crossover=TwoPointCrossover)),
-    ("crossover", "SBX of pymoo, vtype=float", partial(nsga2, crossover=SBX_ROUNDED)),
-    ("crossover", "SBX of pymoo, without vtype", partial(nsga2, crossover=SBX_CUT)),
-    ("crossover", "none", partial(nsga2, crossover=partial(LevelCrossover, prob=0.0))),
-    ("mutation", "SingleStepMutation, twice as often", partial(nsga2, mutation=partial(SingleStepMutation, 0.25))),
-    ("mutation", "PM of pymoo, eta 3", partial(nsga2, mutation=PM_ROUNDED)),
-    ("mutation", "PM of pymoo, eta 20", partial(nsga2, mutation=partial(rounded, PM))),
-    ("mutation", "none", partial(nsga2, mutation=NoMutation)),
-    ("sampling", "CornerSampling", partial(nsga2, sampling=CornerSampling)),
-    ("sampling", "IntegerRandomSampling of pymoo", partial(nsga2, sampling=IntegerRandomSampling)),
-    ("selection", "DominanceCountTournament", partial(nsga2, selection=DominanceCountTournament)),
-    (
-        "all of pymoo",
-        "SBX and PM, vtype=float",
-        partial(nsga2, sampling=IntegerRandomSampling, crossover=SBX_ROUNDED, mutation=PM_ROUNDED),
-    ),
-    (
-        "all of pymoo",
-        "SBX and PM, without vtype",
-        partial(
-            nsga2, sampling=IntegerRandomSampling, crossover=SBX_CUT, mutation=partial(rounded, PM, prob=1.0, eta=3.0)
+    *settings(
+        "LatticeSampling, LevelCrossover, SingleStepMutation",
+        ("crossover", "LevelCrossover, always", {"crossover": partial(LevelCrossover, prob=1.0)}),
+        ("crossover", "ReducedSurrogateCrossover", {"crossover": ReducedSurrogateCrossover}),
+        ("crossover", "UX of pymoo", {"crossover": UX}),
+        ("crossover", "TwoPointCrossover of pymoo", {"crossover": TwoPointCrossover}),
+        ("crossover", "SBX of pymoo, vtype=float", {"crossover": SBX_ROUNDED}),
+        ("crossover", "SBX of pymoo, without vtype", {"crossover": SBX_CUT}),
+        ("crossover", "none", {"crossover": partial(LevelCrossover, prob=0.0)}),
+        ("mutation", "SingleStepMutation, twice as often", {"mutation": partial(SingleStepMutation, 0.25)}),
+        ("mutation", "PM of pymoo, eta 3", {"mutation": PM_ROUNDED}),
+        ("mutation", "PM of pymoo, eta 20", {"mutation": partial(rounded, PM)}),
+        ("mutation", "none", {"mutation": NoMutation}),
+        ("sampling", "CornerSampling", {"sampling": CornerSampling}),
+        ("sampling", "IntegerRandomSampling of pymoo", {"sampling": IntegerRandomSampling}),
+        ("selection", "DominanceCountTournament", {"selection": DominanceCountTournament}),
+        (
+            "all of pymoo",
+            "SBX and PM, vtype=float",
+            {"sampling": IntegerRandomSampling, "crossover": SBX_ROUNDED, "mutation": PM_ROUNDED},
+        ),
+        (
+            "all of pymoo",
+            "SBX and PM, without vtype",
+            {"sampling": IntegerRandomSampling, "crossover": SBX_CUT, "mutation": PM_CUT},
         ),
     ),
     *[
@@ -149,28 +142,31 @@ LEVELS: list[Setting] = [
     ],
 ]
 
+BOUNDARIES_TOO = partial(PartitionCrossover, boundaries=True)
 STRINGS: list[Setting] = [
-    ("ours", "BitStringSampling, PartitionCrossover, PerAttributeBitMutation", nsga2),
-    ("crossover", "PartitionCrossover, 2 points", partial(nsga2, crossover=partial(PartitionCrossover, 2))),
-    (
-        "crossover",
-        "PartitionCrossover, boundaries too",
-        partial(nsga2, crossover=partial(PartitionCrossover, boundaries=True)),
-    ),
-    ("crossover", "ReducedSurrogateCrossover", partial(nsga2, crossover=ReducedSurrogateCrossover)),
-    ("crossover", "TwoPointCrossover of pymoo", partial(nsga2, crossover=TwoPointCrossover)),
-    ("crossover", "UX of pymoo", partial(nsga2, crossover=UX)),
-    ("crossover", "HUX of pymoo", partial(nsga2, crossover=HUX)),
-    ("crossover", "none", partial(nsga2, crossover=partial(PartitionCrossover, prob=0.0))),
-    ("mutation", "RandomImmigrantMutation", partial(nsga2, mutation=RandomImmigrantMutation)),
-    ("mutation", "BitflipMutation of pymoo", partial(nsga2, mutation=BitflipMutation)),
-    ("mutation", "none", partial(nsga2, mutation=NoMutation)),
-    ("sampling", "BinaryRandomSampling of pymoo", partial(nsga2, sampling=BinaryRandomSampling)),
-    ("selection", "DominanceCountTournament", partial(nsga2, selection=DominanceCountTournament)),
-    (
-        "all of pymoo",
-        "TwoPointCrossover, BitflipMutation",
-        partial(nsga2, sampling=BinaryRandomSampling, crossover=TwoPointCrossover, mutation=BitflipMutation),
+    *settings(
+        "BitStringSampling, PartitionCrossover, PerAttributeBitMutation",
+        ("crossover", "PartitionCrossover, 2 points", {"crossover": partial(PartitionCrossover, 2)}),
+        (
+            "crossover",
+            "PartitionCrossover, boundaries too",
+            {"crossover": partial(PartitionCrossover, boundaries=True)},
+        ),
+        ("crossover", "ReducedSurrogateCrossover", {"crossover": ReducedSurrogateCrossover}),
+        ("crossover", "TwoPointCrossover of pymoo", {"crossover": TwoPointCrossover}),
+        ("crossover", "UX of pymoo", {"crossover": UX}),
+        ("crossover", "HUX of pymoo", {"crossover": HUX}),
+        ("crossover", "none", {"crossover": partial(PartitionCrossover, prob=0.0)}),
+        ("mutation", "RandomImmigrantMutation", {"mutation": RandomImmigrantMutation}),
+        ("mutation", "BitflipMutation of pymoo", {"mutation": BitflipMutation}),
+        ("mutation", "none", {"mutation": NoMutation}),
+        ("sampling", "BinaryRandomSampling of pymoo", {"sampling": BinaryRandomSampling}),
+        ("selection", "DominanceCountTournament", {"selection": DominanceCountTournament}),
+        (
+            "all of pymoo",
+            "TwoPointCrossover, BitflipMutation",
+            {"sampling": BinaryRandomSampling, "crossover": TwoPointCrossover, "mutation": BitflipMutation},
+        ),
     ),
     ("local search", "BitStringNeighborhood", partial(local_search, neighborhood=BitStringNeighborhood)),
 ]
@@ -220,44 +216,32 @@ PARTS = {
 def studied(part: Part, problem: AnonymizationProblem, seeds: int, distinct: tuple[int, ...]) -> dict[str, Any]:
     """Run all settings of a part, and return the values by budget and measure."""
     reference = by_branch_and_bound(problem)
-    judge = Judge(problem, reference)
+    judge, last = Judge(problem, reference), f"distinct {distinct[-1]}"
     # A run that meets the same points again and again ends after five times as many evaluations.
     budgets = Budgets(distinct, (distinct[0],), 5 * distinct[-1])
     rows = []
     for group, name, make in part.settings:
         runs = [judged(run(problem, make(problem), seed, budgets), judge) for seed in range(1, seeds + 1)]
-        last = ("distinct", distinct[-1])
-        seen = {
-            measure: {str(n): _short(values_of(runs, "seen", ("distinct", n), measure)) for n in distinct}
-            for measure in ("RR", "HV")
-        }
+
+        def values(result: str, budget: str, measure: str, runs: list[dict[str, Any]] = runs) -> list[float]:
+            return np.round(values_of(runs, result, budget, measure), 5).tolist()
+
+        seen = {one: {str(n): values("seen", f"distinct {n}", one) for n in distinct} for one in ("RR", "HV")}
         evaluations = float(np.median([one["spent"][last][1] for one in runs]))
-        own = {"own RR": _short(values_of(runs, "own", last, "RR")), "evaluations": evaluations}
+        own = {"own RR": values("own", last, "RR"), "evaluations": evaluations}
         rows.append({"group": group, "name": name, **seen, **own})
     return {"front": len(reference), "seeds": seeds, "distinct": list(distinct), "rows": rows}
 
 
-def _short(values: np.ndarray) -> list[float]:
-    return np.round(values, 5).tolist()
-
-
-def marks(values: Sequence[Sequence[float]]) -> list[tuple[float, str]]:
-    """Test every row against the first, all tests corrected together."""
-    ours, *others = values
-    p = holm([p_value(own, ours) for own in others])
-    effects = [effect(own, ours) for own in others]
-    return [(own, "=" if q > LEVEL else "+" if own > 0.5 else "−") for own, q in zip(effects, p, strict=True)]
-
-
 def table(found: Mapping[str, Any], tested: str) -> str:
-    """Write one problem in markdown."""
     *earlier, last = [str(n) for n in found["distinct"]]
     other = "HV" if tested == "RR" else "RR"
     head = ["", "changed to", *(f"{tested}, {n}" for n in (*earlier, last))]
     head += ["A", "", f"{other}, {last}", "own RR", "evaluations"]
     lines = []
-    of_tests = [(0.5, ""), *marks([row[tested][last] for row in found["rows"]])]
-    for row, (own, mark) in zip(found["rows"], of_tests, strict=True):
+    ours, *others = (row[tested][last] for row in found["rows"])
+    # All tests of a table are corrected together.
+    for row, (own, mark) in zip(found["rows"], [(0.5, ""), *marked([(one, ours) for one in others])], strict=True):
         low, high = interval(row[tested][last])
         line = [row["group"], row["name"], *(f"{median(row[tested][n]):.3f}" for n in earlier)]
         line += [f"{median(row[tested][last]):.3f} [{low:.3f}, {high:.3f}]", f"{own:.2f}", mark]
@@ -266,28 +250,17 @@ def table(found: Mapping[str, Any], tested: str) -> str:
     return record.markdown(head, lines)
 
 
-LEGEND = (
-    "RR is the share of the exact front's boxes that are found, after so many distinct points, in all that a run saw; "
-    "HV the share of its hypervolume, own RR the share of boxes in what the algorithm returns. Medians, in "
-    "brackets an interval that holds the median with 95 %. A is how often a run is better than one of the first row, "
-    "ties by half; a mark says that they differ by Mann and Whitney's test after Holm's correction for all rows of the "
-    "table, at 5 %: + better, − worse, = no significant difference. Evaluations count points that come again."
-)
-
-
 def page(found: Mapping[str, Any]) -> str:
-    """Write the page of all stored parts."""
-    texts = [LEGEND]
+    texts = []
     for part, own in found.items():
         texts.append(f"## {PARTS[part].title}\n\n{record.line(own['machine'])}.")
         for name, problem in own["problems"].items():
             texts.append(f"{name}: {problem['front']} points in the front, {problem['seeds']} seeds.")
             texts.append(table(problem, PARTS[part].measure))
-    return "\n\n".join(texts)
+    return record.words("operators", parts="\n\n".join(texts))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the named parts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS), help="the parts to run")
     parser.add_argument("--seeds", type=int, help=f"seeds from 1 to this number, {SEEDS} by default")

@@ -1,14 +1,18 @@
-"""Pages of the comparison: a table per problem and budget, and the overview."""
+"""Pages of the comparison: a table per problem and budget, the overview, and pictures of quality by distinct points."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, NullFormatter, StrMethodFormatter
 
 from benchmarks import record
-from benchmarks.moeas.statistics import LEVEL, effect, holm, interval, median, p_value
+from benchmarks.moeas.statistics import interval, marked, median
+from pymoo_anon.visualization.fronts import new_figure
 
 #: All others are compared with it.
 OURS = "PBG-EA"
@@ -31,34 +35,27 @@ PROOFS = {
     "": "the best that any run has found; nobody has proven it",
 }
 
-LEGEND = (
-    "*Own* is what the algorithm returns, *seen* the best of all that it evaluated. RR is the share of the reference "
-    "front's boxes that are found, HV the share of its hypervolume, CE the mean distance to it, IGD+ the mean distance "
-    "from it. Medians, in brackets an interval that holds the median with 95 % (by order statistics). A is Vargha and "
-    f"Delaney's effect size: how often a run is better than one of {OURS}, ties by half. A mark says that the two "
-    "differ by Mann and Whitney's test after Holm's correction for all tests of the problem, at 5 %: + better than "
-    f"{OURS}, − worse, = no significant difference."
-)
+#: Colour, style and width by algorithm: this package's own are thick.
+LOOKS = {
+    "PBG-EA": ("#000000", "-", 2.6),
+    "local search": ("#D55E00", "-", 2.6),
+    "branch and bound": ("#0072B2", "-", 2.6),
+    "NSGA-II": ("#009E73", "-", 1.3),
+    "NSGA-III": ("#009E73", "--", 1.3),
+    "R-NSGA-II": ("#009E73", ":", 1.6),
+    "SPEA2": ("#CC79A7", "-", 1.3),
+    "SMS-EMOA": ("#56B4E9", "-", 1.3),
+    "AGE-MOEA2": ("#56B4E9", "--", 1.3),
+    "MOEA/D": ("#B8860B", "-", 1.3),
+    "C-TAEA": ("#B8860B", "--", 1.3),
+    "random search": ("#888888", ":", 1.6),
+}
+#: Least share of missing hypervolume on the axis.
+LEAST = 1e-5
 
-SETTINGS = """\
-One setting for all, and none was tuned: populations of 25, the size of Dewri et al. 2010, and of 100 from four \
-objectives on; this package's sampling, crossover (0.8) and mutation (one step a child); as many reference \
-directions as members (Das and Dennis for two objectives, Riesz energy for more). All else is what pymoo 0.6.2 or \
-this package takes by default, but for these:
 
-- MOEA/D has 5 neighbors, as 20 of 25 would be nearly all. pymoo's does not scale objectives, and here they differ by \
-orders of magnitude.
-- R-NSGA-II gets five points at equal distances between the values of the two ends of the space. It serves a decision \
-maker who has some; these are nobody's.
-- SPEA2 gets a survival object of its own. pymoo's default is shared by all SPEA2 of a process, and begins with the \
-ideal point of the run before, or fails where that had another number of objectives.
-- C-TAEA runs with `eliminate_duplicates=False`, without which pymoo's waits for ever; rows of its result that break a \
-constraint do not count. RVEA, whose result holds such rows, too, is not compared.
-- NSGA-III draws past its seed between equally infeasible nodes (pymoo's issue 794): its rows under constraints \
-may not repeat to the digit.
-- Branch and bound counts what it evaluates. Nodes of which it reads some classes only, until they are refuted, do not \
-count. On bit strings with k and a loss it does not work by evaluations.
-- Local search is `ParetoLocalSearch`."""
+def legend() -> str:
+    return record.words("moeas_legend", ours=OURS)
 
 
 def values(row: Mapping[str, Any], result: str, budget: str, measure: str) -> np.ndarray:
@@ -68,42 +65,25 @@ def values(row: Mapping[str, Any], result: str, budget: str, measure: str) -> np
 
 
 def marks(problem: Mapping[str, Any]) -> dict[tuple[str, str, str, str], tuple[float, str]]:
-    """Return effect sizes and marks, all tests of a problem corrected together.
-
-    There is no mark where so few runs are compared that no difference whatever would be significant.
-    """
+    """Return effect sizes and marks, all tests of a problem corrected together."""
     rows = problem["rows"]
     if OURS not in rows:
         return {}
-    asked = [
-        (algorithm, result, budget, measure)
-        for algorithm in rows
-        if algorithm != OURS
-        for result in RESULTS
-        for budget in problem["budgets"]["main"]
-        for measure in TESTED
-    ]
+    others = [algorithm for algorithm in rows if algorithm != OURS]
+    asked = list(product(others, RESULTS, problem["budgets"]["main"], TESTED))
     pairs = [(values(rows[one], *where), values(rows[OURS], *where)) for one, *where in asked]
-    corrected = holm([p_value(*pair) for pair in pairs])
-    found = {}
-    for where, pair, p in zip(asked, pairs, corrected, strict=True):
-        size, (n, m) = effect(*pair), map(len, pair)
-        clearest = p_value(np.arange(n), np.arange(n, n + m)) * len(asked)
-        found[where] = size, "" if clearest > LEVEL else "=" if p > LEVEL else "+" if size > 0.5 else "−"
-    return found
+    return dict(zip(asked, marked(pairs), strict=True))
 
 
 def part_page(part: str, found: Mapping[str, Any]) -> str:
-    """Write the page of one part."""
     machine = found.get("machine")
-    texts = [f"# {PARTS[part]}", *([f"{record.line(machine)}."] if machine else []), LEGEND]
+    texts = [f"# {PARTS[part]}", *([f"{record.line(machine)}."] if machine else []), legend()]
     for name, problem in found["problems"].items():
         texts += problem_texts(part, name, problem)
     return "\n\n".join(texts)
 
 
 def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]:
-    """Write the paragraphs and tables of one problem."""
     texts = [f"## {name}"]
     left_out = [f"{one}: {why}" for one, why in problem["left out"].items()]
     if not problem["rows"]:
@@ -123,22 +103,17 @@ def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]
     for budget in problem["budgets"]["main"]:
         kind, number = budget.split()
         for result, words in RESULTS.items():
-            texts += [
-                f"{int(number):,} {KINDS[kind]}, {words}:",
-                table(problem["rows"], compared, result, budget),
-            ]
+            texts += [f"{int(number):,} {KINDS[kind]}, {words}:", table(problem["rows"], compared, result, budget)]
     picture = f"moeas_{part}_{slug(name)}.png"
     texts.append(f"![{name}: quality over distinct points]({picture})")
     return texts
 
 
 def _seeds(problem: Mapping[str, Any]) -> str:
-    """Describe the number of runs per algorithm."""
     return ", ".join(str(n) for n in sorted({row["seeds"] for row in problem["rows"].values()}))
 
 
 def _count(size: float) -> str:
-    """Format a number of points."""
     return f"{size:,.0f}" if size < 1e9 else f"{size:.1e}"
 
 
@@ -148,7 +123,6 @@ def slug(name: str) -> str:
 
 
 def table(rows: Mapping[str, Any], compared: Mapping[Any, tuple[float, str]], result: str, budget: str) -> str:
-    """Write one table with a row per algorithm."""
     other = "evaluations" if budget.startswith("distinct") else "distinct"
     head = ["algorithm", other, "RR", "A", "HV", "A", "CE", "IGD+"]
     lines = []
@@ -167,57 +141,97 @@ def table(rows: Mapping[str, Any], compared: Mapping[Any, tuple[float, str]], re
 
 
 def overview(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Write the overview: medians at the first main budget, and numbers of wins."""
-    texts = ["# PBG-EA beside other algorithms", LEGEND, SETTINGS, "Each part has a page with every table and picture:"]
-    texts.append("\n".join(f"- [{PARTS[part]}](moeas_{part}.md)" for part in parts))
+    texts = []
     for measure, words in (("RR", "Representation ratio"), ("HV", "Share of the hypervolume")):
         for part, found in parts.items():
             problems = {name: one for name, one in found["problems"].items() if one["rows"]}
-            for budget in dict.fromkeys(one["budgets"]["main"][0] for one in problems.values()):
+            if problems:
+                # All problems of a part have the same budgets.
+                budget = next(iter(problems.values()))["budgets"]["main"][0]
                 kind, number = budget.split()
-                of = {name: one for name, one in problems.items() if one["budgets"]["main"][0] == budget}
                 texts.append(f"{PARTS[part]}. {words} after {int(number):,} {KINDS[kind]}, own | seen:")
-                texts.append(_medians(of, budget, measure))
-    texts.append("How often an algorithm is significantly better than PBG-EA, not different, worse, over all problems:")
-    texts.append(_counts(parts))
-    return "\n\n".join(texts)
+                texts.append(_medians(problems, budget, measure))
+    links = "\n".join(f"- [{PARTS[part]}](moeas_{part}.md)" for part in parts)
+    told = {"legend": legend(), "links": links, "medians": "\n\n".join(texts), "counts": _counts(parts)}
+    return record.words("moeas", **told)
 
 
 def _medians(problems: Mapping[str, Mapping[str, Any]], budget: str, measure: str) -> str:
-    compared = {name: marks(one) for name, one in problems.items()}
-    algorithms = list(dict.fromkeys(algorithm for one in problems.values() for algorithm in one["rows"]))
-    form = ".3f" if measure == "RR" else ".4f"
-    lines = [["seeds", *(_seeds(one) for one in problems.values())]]
-    for algorithm in algorithms:
-        line = [algorithm]
-        for name, one in problems.items():
-            if algorithm not in one["rows"]:
-                line.append("–")
-                continue
+    lines = {one: [one] for problem in problems.values() for one in problem["rows"]}
+    for problem in problems.values():
+        compared = marks(problem)
+        for algorithm, line in lines.items():
             cells = []
-            for result in RESULTS:
-                _, mark = compared[name].get((algorithm, result, budget, measure), (None, ""))
-                own = median(values(one["rows"][algorithm], result, budget, measure))
-                cells.append(f"{own:{form}}{mark and ' ' + mark}")
+            for result in RESULTS if algorithm in problem["rows"] else ():
+                own = median(values(problem["rows"][algorithm], result, budget, measure))
+                _, mark = compared.get((algorithm, result, budget, measure), (None, ""))
+                cells.append(f"{own:{'.3f' if measure == 'RR' else '.4f'}} {mark}".strip())
             # A bar would end the cell.
-            line.append(" \\| ".join(cells))
-        lines.append(line)
-    return record.markdown(["algorithm", *problems], lines)
+            line.append(" \\| ".join(cells) or "–")
+    seeds = ["seeds", *(_seeds(problem) for problem in problems.values())]
+    return record.markdown(["algorithm", *problems], [seeds, *lines.values()])
 
 
 def _counts(parts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the marks by algorithm over all problems."""
-    counts: dict[str, dict[tuple[str, str], dict[str, int]]] = {}
-    for found in parts.values():
-        for one in found["problems"].values():
-            for (algorithm, result, budget, measure), (_, mark) in marks(one).items() if one["rows"] else ():
-                if measure == "HV":
-                    own = counts.setdefault(algorithm, {}).setdefault((budget.split()[0], result), {})
-                    own[mark] = own.get(mark, 0) + 1
-    columns = [(kind, result) for kind in KINDS for result in RESULTS]
-    head = ["hypervolume", *(f"{kind}, {result}" for kind, result in columns)]
-    return record.markdown(head, [[one, *_told(own, columns)] for one, own in counts.items()])
+    compared = [marks(one) for found in parts.values() for one in found["problems"].values() if one["rows"]]
+    counts = Counter(
+        (algorithm, (budget.split()[0], result), mark)
+        for own in compared
+        for (algorithm, result, budget, measure), (_, mark) in own.items()
+        if measure == "HV"
+    )
+    columns = list(product(KINDS, RESULTS))
+    rows = [
+        [one, *(" / ".join(str(counts[one, column, mark]) for mark in "+=−") for column in columns)]
+        for one in dict.fromkeys(algorithm for algorithm, *_ in counts)
+    ]
+    return record.markdown(["hypervolume", *(f"{kind}, {result}" for kind, result in columns)], rows)
 
 
-def _told(own: Mapping[tuple[str, str], Mapping[str, int]], columns: Sequence[tuple[str, str]]) -> list[str]:
-    return [" / ".join(str(own.get(column, {}).get(mark, 0)) for mark in "+=−") for column in columns]
+def draw(name: str, problem: Mapping[str, Any], path: Path) -> None:
+    """Draw RR and the missing hypervolume, of results and of all seen points."""
+    figure = new_figure(11, 7.5)
+    axes = figure.subplots(2, 2, sharex=True, sharey="row")
+    for column, (result, words) in enumerate(RESULTS.items()):
+        for row, measure in enumerate(("RR", "HV")):
+            axis = axes[row, column]
+            for algorithm, look in LOOKS.items():
+                if algorithm in problem["rows"]:
+                    _curve(axis, *course(problem, algorithm, result, measure), look, algorithm)
+            axis.set_xscale("log")
+            axis.grid(alpha=0.3)
+        axes[0, column].set_title(words)
+        axes[1, column].set_yscale("log")
+        axes[1, column].set_xlabel("distinct points")
+        _ticks(axes[1, column], problem)
+    axes[0, 0].set_ylabel("representation ratio, higher is better")
+    axes[1, 0].set_ylabel("missing hypervolume, lower is better")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside right center", frameon=False)
+    figure.suptitle(f"{name}: medians and quartiles of the runs")
+    figure.savefig(path, dpi=80)
+
+
+def course(problem: Mapping[str, Any], algorithm: str, result: str, measure: str) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) array of distinct points and (n, 3) array of quartiles to draw."""
+    kinds, numbers = zip(*(key.split() for key in problem["budgets"]["all"]), strict=True)
+    distinct = np.array(kinds) == "distinct"
+    budgets = np.array(numbers, dtype=int)[distinct]
+    quartiles = np.array(problem["rows"][algorithm]["curves"][result][measure]).T[distinct]
+    # Missing hypervolume on a logarithmic scale, where nothing is missing at its lower end.
+    return budgets, np.maximum(1 - quartiles, LEAST) if measure == "HV" else quartiles
+
+
+def _curve(axis: Axes, budgets: np.ndarray, quartiles: np.ndarray, look: tuple[str, str, float], name: str) -> None:
+    colour, style, width = look
+    order = 3 if width > 2 else 2
+    axis.plot(budgets, quartiles[:, 1], color=colour, linestyle=style, linewidth=width, label=name, zorder=order)
+    axis.fill_between(budgets, quartiles[:, 0], quartiles[:, 2], color=colour, alpha=0.12, linewidth=0)
+
+
+def _ticks(axis: Axes, problem: Mapping[str, Any]) -> None:
+    """Plain numbers, each about twice the one before."""
+    budgets, _ = course(problem, next(iter(problem["rows"])), "own", "RR")
+    axis.xaxis.set_major_locator(FixedLocator([b for b in (50, 100, 200, 400, 800, 1600, 2400) if b <= budgets[-1]]))
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())

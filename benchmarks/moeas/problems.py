@@ -1,11 +1,8 @@
 """Problems of the comparison by part, and its algorithms with one setting each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pymoo.algorithms.moo.age2 import AGEMOEA2
@@ -16,15 +13,16 @@ from pymoo.algorithms.moo.nsga3 import NSGA3
 from pymoo.algorithms.moo.rnsga2 import RNSGA2
 from pymoo.algorithms.moo.sms import SMSEMOA
 from pymoo.algorithms.moo.spea2 import SPEA2, SPEA2Survival
+from pymoo.algorithms.soo.nonconvex.random_search import RandomSearch
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.population import Population
+from pymoo.optimize import minimize
 from pymoo.util.ref_dirs import get_reference_directions
 
-from benchmarks.moeas.runs import Budget, Budgets
+from benchmarks.moeas.runs import Budgets
 from benchmarks.tables import SETS, cm, crossover_problem, glm, k, l, large_table, operators_of, s_k
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ParetoLocalSearch
 from pymoo_anon.datasets import fetch_adult, make_census
-from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.objectives import BasicBetaLikeness, TCloseness
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem
 from pymoo_anon.table import Violating
@@ -35,44 +33,28 @@ t, beta = TCloseness("occupation"), BasicBetaLikeness("occupation")
 POPULATION, LARGE_POPULATION = 25, 100
 
 
-Main = tuple[Budget, Budget]
+class Task(NamedTuple):
+    """One problem of the comparison."""
 
-
-@dataclass(frozen=True)
-class Task:
-    """One problem of the comparison.
-
-    Attributes:
-        part: The part that it belongs to.
-        name: Its name.
-        make: Makes the problem.
-        budgets: Where its runs are looked at.
-        main: The budgets that tables show.
-        proof: How its front is proven: "visit" of all nodes, "branch and bound", or "" where it is not.
-    """
-
-    part: str
-    name: str
     make: Callable[[], AnonymizationProblem]
-    budgets: Budgets
-    main: Main
-    proof: str
+    budgets: Budgets  # Where its runs are looked at
+    main: tuple[str, str]  # The budgets that tables show
+    proof: str  # How its front is proven: "visit" of all nodes, "branch and bound", or "" where it is not
 
 
 STORED = Budgets((50, 75, 100, 150, 200, 300, 400, 600, 800, 1000), (50, 100, 250, 500, 1000, 1500, 2500), 5000)
 LARGER = Budgets((100, 200, 400, 600, 800, 1200, 1600), (100, 250, 500, 1000, 1500, 2500), 5000)
 # A million million times as many points as a lattice has: after 2,500 evaluations no population has begun to converge.
 STRINGS = Budgets((250, 500, 1000, 2000, 4000, 8000), (250, 500, 1000, 2500, 5000, 10000), 12000)
-QUICK = Budgets((100, 150, 200), (100, 250, 400), 400)
-
+QUICK = Budgets((100, 150, 200), (100, 250, 400), 400), ("distinct 200", "total 400")
 
 #: Where the runs of a part are looked at, and the budgets that its tables show.
-BUDGETS: Mapping[str, tuple[Budgets, Main]] = {
-    "lattice": (STORED, (("distinct", 800), ("total", 2500))),
-    "large": (LARGER, (("distinct", 1600), ("total", 2500))),
-    "constrained": (STORED, (("distinct", 800), ("total", 2500))),
-    "strings": (STRINGS, (("distinct", 8000), ("total", 10000))),
-    "many": (LARGER, (("distinct", 1600), ("total", 2500))),
+BUDGETS: Mapping[str, tuple[Budgets, tuple[str, str]]] = {
+    "lattice": (STORED, ("distinct 800", "total 2500")),
+    "large": (LARGER, ("distinct 1600", "total 2500")),
+    "constrained": (STORED, ("distinct 800", "total 2500")),
+    "strings": (STRINGS, ("distinct 8000", "total 10000")),
+    "many": (LARGER, ("distinct 1600", "total 2500")),
 }
 
 
@@ -85,87 +67,61 @@ def _invented(objectives: list[Any], **others: Any) -> LatticeProblem:
     return LatticeProblem(make_census(500), objectives, **{"suppression": 5, **others})
 
 
-def _tasks() -> dict[str, dict[str, Task]]:
-    """Return the problems of every part, by name."""
-    wanted: list[tuple[str, str, Callable[[], AnonymizationProblem], str]] = [
-        *[("lattice", name, partial(_adult, own[0]), "visit") for name, own in SETS.items()],
-        ("large", "k, GLM, 12 attributes", lambda: LatticeProblem(large_table(), [k, glm], 301), "branch and bound"),
-        ("constrained", "S_k, GLM, k ≥ 10, l ≥ 3", partial(_adult, [s_k, glm], constraints=[k >= 10, l >= 3]), "visit"),
-        (
-            "constrained",
-            "k, GLM, CM, k ≥ 5, l ≥ 3, violating",
+Wanted = Mapping[str, tuple[Callable[[], AnonymizationProblem], str]]
+
+#: By part and name how a problem is made, and how its front is proven.
+WANTED: Mapping[str, Wanted] = {
+    "lattice": {name: (partial(_adult, own[0]), "visit") for name, own in SETS.items()},
+    "large": {"k, GLM, 12 attributes": (lambda: LatticeProblem(large_table(), [k, glm], 301), "branch and bound")},
+    "constrained": {
+        "S_k, GLM, k ≥ 10, l ≥ 3": (partial(_adult, [s_k, glm], constraints=[k >= 10, l >= 3]), "visit"),
+        "k, GLM, CM, k ≥ 5, l ≥ 3, violating": (
             partial(_adult, [k, glm, cm], constraints=[k >= 5, l >= 3], suppression=Violating(301)),
             "visit",
         ),
-        ("strings", "k, GLM, free", lambda: BitStringProblem(fetch_adult(), [k, glm], 301), ""),
-        ("strings", "k, l, GLM, free", lambda: BitStringProblem(fetch_adult(), [k, l, glm], 301), ""),
-        ("strings", "k, GLM, taxonomies", lambda: crossover_problem([k, glm], 0, None), "branch and bound"),
-        (
-            "strings",
-            "k, GLM, CM, taxonomies",
-            lambda: crossover_problem([k, glm, cm], 301, None, label="salary-class"),
-            "",
-        ),
-        ("many", "k, l, t, GLM", partial(_adult, [k, l, t, glm]), "visit"),
-        ("many", "k, l, t, beta, GLM", partial(_adult, [k, l, t, beta, glm]), "visit"),
-    ]
-    found: dict[str, dict[str, Task]] = {}
-    for part, name, make, proof in wanted:
-        found.setdefault(part, {})[name] = Task(part, name, make, *BUDGETS[part], proof)
-    return found
+    },
+    "strings": {
+        "k, GLM, free": (lambda: BitStringProblem(fetch_adult(), [k, glm], 301), ""),
+        "k, l, GLM, free": (lambda: BitStringProblem(fetch_adult(), [k, l, glm], 301), ""),
+        "k, GLM, taxonomies": (lambda: crossover_problem([k, glm], 0, None), "branch and bound"),
+        "k, GLM, CM, taxonomies": (lambda: crossover_problem([k, glm, cm], 301, None, label="salary-class"), ""),
+    },
+    "many": {
+        "k, l, t, GLM": (partial(_adult, [k, l, t, glm]), "visit"),
+        "k, l, t, beta, GLM": (partial(_adult, [k, l, t, beta, glm]), "visit"),
+    },
+}
+#: A small problem of every part, on invented rows.
+QUICK_WANTED: Mapping[str, Wanted] = {
+    "lattice": {"k, GLM": (partial(_invented, [k, glm]), "branch and bound")},
+    "large": {"k, l, GLM": (partial(_invented, [k, l, glm]), "branch and bound")},
+    "constrained": {"k, GLM, k ≥ 2": (partial(_invented, [k, glm], constraints=[k >= 2]), "branch and bound")},
+    "strings": {"k, l, GLM, free": (lambda: BitStringProblem(make_census(500), [k, l, glm], 5), "")},
+    "many": {"k, l, t, GLM": (partial(_invented, [k, l, t, glm]), "")},
+}
+TASKS, QUICK_TASKS = (
+    {
+        part: {name: Task(make, *budgets[part], proof) for name, (make, proof) in own.items()}
+        for part, own in wanted.items()
+    }
+    for wanted, budgets in ((WANTED, BUDGETS), (QUICK_WANTED, dict.fromkeys(BUDGETS, QUICK)))
+)
 
 
-def _quick_tasks() -> dict[str, dict[str, Task]]:
-    """Return a small problem of every part, on invented rows."""
-    wanted: list[tuple[str, str, Callable[[], AnonymizationProblem], str]] = [
-        ("lattice", "k, GLM", partial(_invented, [k, glm]), "branch and bound"),
-        ("large", "k, l, GLM", partial(_invented, [k, l, glm]), "branch and bound"),
-        ("constrained", "k, GLM, k ≥ 2", partial(_invented, [k, glm], constraints=[k >= 2]), "branch and bound"),
-        ("strings", "k, l, GLM, free", lambda: BitStringProblem(make_census(500), [k, l, glm], 5), ""),
-        ("many", "k, l, t, GLM", partial(_invented, [k, l, t, glm]), ""),
-    ]
-    main = (("distinct", 200), ("total", 400))
-    return {part: {name: Task(part, name, make, QUICK, main, proof)} for part, name, make, proof in wanted}
-
-
-TASKS = _tasks()
-QUICK_TASKS = _quick_tasks()
-
-
-class RandomSearch(Algorithm):  # type: ignore[misc]
-    """Uniform random search, in batches of the population's size after the two ends.
-
-    Args:
-        sampling: Where the first points come from.
-        pop_size: Number of points of an iteration.
-    """
-
-    def __init__(self, sampling: Any, pop_size: int) -> None:
-        super().__init__()
-        self.sampling, self.pop_size = sampling, pop_size
-        self.front = ParetoArchive()
+class UniformSearch(RandomSearch):  # type: ignore[misc]
+    """Uniform random search, in batches of the population's size after the two ends."""
 
     def _initialize_infill(self) -> Population:
-        return self.sampling.do(self.problem, self.pop_size, random_state=self.random_state)
-
-    def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        self._advance(infills)
+        return self.sampling.do(self.problem, self.n_points_per_iteration, random_state=self.random_state)
 
     def _infill(self) -> Population:
         if isinstance(self.problem, BitStringProblem):
-            return Population.new(X=self.problem.sample(self.pop_size, self.random_state))
-        shape = (self.pop_size, self.problem.n_var)
+            return Population.new(X=self.problem.sample(self.n_points_per_iteration, self.random_state))
+        shape = (self.n_points_per_iteration, self.problem.n_var)
         return Population.new(X=self.random_state.integers(0, self.problem.lengths + 1, shape))
-
-    def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        self.front.add(infills)
-
-    def _set_optimum(self) -> None:
-        self.pop = self.opt = self.front.pop
 
 
 def population_of(problem: AnonymizationProblem) -> int:
-    """Return the size of an algorithm's population."""
     return POPULATION if problem.n_obj < 4 else LARGE_POPULATION
 
 
@@ -184,7 +140,7 @@ def aspirations(problem: AnonymizationProblem) -> np.ndarray:
 
 
 def _random_search(problem: AnonymizationProblem) -> Algorithm:
-    return RandomSearch(operators_of(problem)["sampling"], population_of(problem))
+    return UniformSearch(population_of(problem), operators_of(problem)["sampling"])
 
 
 def _of_pymoo(kind: Callable[..., Algorithm], **options: Any) -> Callable[[AnonymizationProblem], Algorithm]:
@@ -239,7 +195,6 @@ def refusal(algorithm: str, problem: AnonymizationProblem) -> str | None:
 
 
 def task_of(part: str, name: str, quick: bool) -> Task:
-    """Return the task of a part and a name."""
     return (QUICK_TASKS if quick else TASKS)[part][name]
 
 
@@ -247,3 +202,24 @@ def task_of(part: str, name: str, quick: bool) -> Task:
 def problem_of(part: str, name: str, quick: bool) -> AnonymizationProblem:
     """Return the problem of a task, made once per process."""
     return task_of(part, name, quick).make()
+
+
+def proven(task: Task, problem: AnonymizationProblem) -> np.ndarray | None:
+    """(n, n_obj) float array of the proven front, or None."""
+    if task.proof == "visit":
+        return problem.pareto_front(max_nodes=problem.n_nodes)
+    return by_branch_and_bound(problem) if task.proof == "branch and bound" else None
+
+
+def by_branch_and_bound(problem: AnonymizationProblem) -> np.ndarray:
+    """(n, n_obj) float array of the whole front, by exhaustive search in a fresh copy.
+
+    Raises:
+        RuntimeError: The proof did not end.
+    """
+    own = problem.fresh_copy()
+    own.n_threads = 2
+    res = minimize(own, BranchAndBound(), seed=1)
+    if not res.algorithm.certified:
+        raise RuntimeError(f"the front of {problem!r} must be proven, got {res.algorithm.n_undecided} nodes undecided")
+    return res.F

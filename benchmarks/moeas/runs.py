@@ -6,13 +6,10 @@ An evaluator writes down all that is evaluated, in order. So budgets of distinct
 the best of all that was seen, come from one and the same run.
 """
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from moocore import hypervolume
@@ -26,108 +23,63 @@ from pymoo_anon.fronts import ConvergenceMetric, RepresentationRatio
 from pymoo_anon.fronts.archive import first_non_dominated, merge_front
 from pymoo_anon.problems import AnonymizationProblem
 
-#: A budget: "distinct" points or evaluations in "total", and their number.
-Budget = tuple[str, int]
-
-#: Measures of a front, and whether higher is better.
-MEASURES = {"RR": True, "CE": False, "IGD+": False, "HV": True}
+#: Measures of a front.
+MEASURES = ("RR", "CE", "IGD+", "HV")
 
 #: Reference point of hypervolumes, with the reference front scaled to 0 and 1.
 BEYOND = 1.1
 
 
-@dataclass(frozen=True)
-class Budgets:
-    """The budgets at which a run is looked at.
+class Budgets(NamedTuple):
+    """The budgets at which a run is looked at, such as "distinct 800" points and "total 2500" evaluations."""
 
-    Attributes:
-        distinct: Numbers of distinct points, rising.
-        total: Numbers of evaluations, rising; an evaluated point that is evaluated again counts again.
-        cap: A run ends after so many evaluations at the latest, whether or not it has seen so many distinct points.
-    """
-
-    distinct: tuple[int, ...]
-    total: tuple[int, ...]
-    cap: int
+    distinct: tuple[int, ...]  # Numbers of distinct points, rising
+    total: tuple[int, ...]  # Numbers of evaluations, rising; a point that is evaluated again counts again
+    cap: int  # A run ends after so many evaluations at the latest
 
     @property
-    def all(self) -> list[Budget]:
+    def all(self) -> list[str]:
         """Every budget of both kinds."""
-        return [("distinct", own) for own in self.distinct] + [("total", own) for own in self.total]
+        return [f"distinct {n}" for n in self.distinct] + [f"total {n}" for n in self.total]
 
     def left(self, n_distinct: int, n_total: int) -> bool:
-        """Return whether a run has a budget left."""
         return n_total < self.cap and (n_distinct < self.distinct[-1] or n_total < self.total[-1])
 
 
-@dataclass
-class Record:
-    """The log of one run.
+class Record(NamedTuple):
+    """What is kept of one run."""
 
-    Attributes:
-        seed: Its seed.
-        own: By budget an (n, n_obj) array, the algorithm's own result after the last iteration within the budget.
-        seen: By budget an (n, n_obj) array, the best of all that was evaluated within the budget, to the point.
-        spent: By budget the distinct points and the evaluations that the run used of it.
-        X: (n, n_var) array, the best points of all that was evaluated within the largest budgets.
-        F: (n, n_obj) float array, their minimised values.
-        ended: Whether the algorithm ended by itself, as local search and proofs do.
-        seconds: Seconds of processor time.
-        sample: Some points of the log and their values, as they were written down.
-    """
-
-    seed: int
-    own: dict[Budget, np.ndarray]
-    seen: dict[Budget, np.ndarray]
-    spent: dict[Budget, tuple[int, int]]
-    X: np.ndarray
-    F: np.ndarray
-    ended: bool
-    seconds: float
-    sample: tuple[np.ndarray, np.ndarray] = field(repr=False)
+    own: dict[str, np.ndarray]  # By budget (n, n_obj) results of the algorithm after the last iteration within it
+    seen: dict[str, np.ndarray]  # By budget the (n, n_obj) best of all that was evaluated within it, to the point
+    spent: dict[str, tuple[int, int]]  # By budget the distinct points and the evaluations that the run used of it
+    X: np.ndarray  # (n, n_var) best points of all that was evaluated within the largest budgets
+    F: np.ndarray  # (n, n_obj) their minimised values
+    ended: bool  # Whether the algorithm ended by itself, as local search and proofs do
+    seconds: float  # Of the processor
 
 
 class Log(Evaluator):
-    """An evaluator that writes down every evaluation in order.
-
-    Attributes:
-        X: By batch an (n, n_var) array.
-        F: By batch an (n, n_obj) array of minimised values.
-        feasible: By batch an (n,) Boolean array, whether all constraints are satisfied.
-        first: By batch an (n,) Boolean array, whether a point was evaluated for the first time.
-        keys: The distinct points so far.
-    """
+    """An evaluator that writes down points, values and feasibility of every batch, in order."""
 
     def __init__(self) -> None:
         super().__init__()
         self.X: list[np.ndarray] = []
         self.F: list[np.ndarray] = []
         self.feasible: list[np.ndarray] = []
-        self.first: list[np.ndarray] = []
-        self.keys: set[bytes] = set()
+        self.distinct: set[bytes] = set()
 
     def _eval(self, problem: AnonymizationProblem, pop: Population, evaluate_values_of: Any, **kwargs: Any) -> None:
         super()._eval(problem, pop, evaluate_values_of, **kwargs)
-        X, G = problem.checked(pop.get("X")), pop.get("G")
-        first = np.zeros(len(X), dtype=bool)
-        for i, x in enumerate(X):
-            key = x.tobytes()
-            first[i] = key not in self.keys
-            self.keys.add(key)
-        self.X.append(X)
+        self.X.append(problem.checked(pop.get("X")))
         self.F.append(pop.get("F").astype(float))
-        self.feasible.append((G <= 0).all(axis=1) if problem.n_ieq_constr else np.ones(len(X), dtype=bool))
-        self.first.append(first)
+        self.feasible.append(pop.get("feas"))
+        self.distinct.update(x.tobytes() for x in self.X[-1])
 
 
 def run(problem: AnonymizationProblem, algorithm: Algorithm, seed: int, budgets: Budgets) -> Record:
-    """Run an algorithm to both largest budgets, its own end, or the cap.
+    """Run a new algorithm to both largest budgets, its own end, or the cap.
 
-    Args:
-        problem: The problem. What it remembers of earlier runs saves time and changes nothing.
-        algorithm: A new algorithm, which is not set up.
-        seed: The seed.
-        budgets: Where to look at it.
+    What the problem remembers of earlier runs saves time and changes nothing.
     """
     log, results = Log(), [(0, 0, Population.empty())]
     began = time.process_time()
@@ -136,36 +88,29 @@ def run(problem: AnonymizationProblem, algorithm: Algorithm, seed: int, budgets:
         warnings.simplefilter("ignore")
         algorithm.setup(problem, termination=NoTermination(), seed=seed)
         algorithm.evaluator = log
-        while algorithm.has_next() and budgets.left(len(log.keys), log.n_eval):
+        while algorithm.has_next() and budgets.left(len(log.distinct), log.n_eval):
             algorithm.next()
             # Individuals do not change once they are evaluated, and `opt` is made anew by every iteration.
-            results.append((len(log.keys), log.n_eval, algorithm.opt))
-    seen, spent, best = replay(log, budgets)
-    points = np.concatenate(log.X)
-    chosen = np.random.default_rng(seed).integers(0, len(points), 8)
-    return Record(
-        seed=seed,
-        own={budget: _front(_last_within(budget, results), problem) for budget in budgets.all},
-        seen=seen,
-        spent=spent,
-        X=best[0],
-        F=best[1],
-        ended=not algorithm.has_next(),
-        seconds=time.process_time() - began,
-        sample=(points[chosen], np.concatenate(log.F)[chosen]),
-    )
+            results.append((len(log.distinct), log.n_eval, algorithm.opt))
+    own = {}
+    for budget in budgets.all:
+        kind, most = budget.split()
+        within = [pop for distinct, total, pop in results if (distinct if kind == "distinct" else total) <= int(most)]
+        own[budget] = _front(within[-1], problem)
+    return Record(own, *replay(log, budgets), not algorithm.has_next(), time.process_time() - began)
 
 
-def replay(log: Log, budgets: Budgets) -> tuple[dict[Budget, np.ndarray], dict[Budget, tuple[int, int]], tuple]:
-    """Return the points seen within every budget, and the best within the largest.
+def replay(log: Log, budgets: Budgets) -> tuple[dict[str, np.ndarray], dict[str, Any], np.ndarray, np.ndarray]:
+    """Return the front seen and the points spent within every budget, and X and F of the front within the largest.
 
     A budget of distinct points ends just before the first point that would be one too many.
     """
-    X, F, feasible = np.concatenate(log.X), np.concatenate(log.F), np.concatenate(log.feasible)
-    n_distinct = np.cumsum(np.concatenate(log.first))
-    stops = {("total", own): min(own, len(X)) for own in budgets.total}
-    stops |= {("distinct", own): int(np.searchsorted(n_distinct, own, side="right")) for own in budgets.distinct}
-    useful = np.concatenate(log.first) & feasible
+    X, F, useful = np.concatenate(log.X), np.concatenate(log.F), np.concatenate(log.feasible)
+    first = np.zeros(len(X), dtype=bool)
+    first[np.unique(X, axis=0, return_index=True)[1]] = True
+    n_distinct, useful = np.cumsum(first), useful & first
+    stops = {f"total {n}": min(n, len(X)) for n in budgets.total}
+    stops |= {f"distinct {n}": int(np.searchsorted(n_distinct, n, side="right")) for n in budgets.distinct}
     seen, spent = {}, {}
     best_X, best_F, done = X[:0], F[:0], 0
     for budget, stop in sorted(stops.items(), key=lambda item: item[1]):
@@ -175,22 +120,14 @@ def replay(log: Log, budgets: Budgets) -> tuple[dict[Budget, np.ndarray], dict[B
         done = stop
         seen[budget] = best_F
         spent[budget] = (int(n_distinct[stop - 1]) if stop else 0, stop)
-    return seen, spent, (best_X, best_F)
-
-
-def _last_within(budget: Budget, results: Sequence[tuple[int, int, Population]]) -> Population:
-    """Return the result after the last iteration within a budget, given the points spent by each."""
-    kind, most = budget
-    return [pop for n_distinct, n_total, pop in results if (n_distinct if kind == "distinct" else n_total) <= most][-1]
+    return seen, spent, best_X, best_F
 
 
 def _front(pop: Population, problem: AnonymizationProblem) -> np.ndarray:
     """(n, n_obj) float array of an algorithm's distinct feasible results."""
     if pop is None or not len(pop):
         return np.empty((0, problem.n_obj))
-    F = pop.get("F").astype(float)
-    if problem.n_ieq_constr:
-        F = F[(pop.get("G") <= 0).all(axis=1)]
+    F = pop.get("F").astype(float)[pop.get("feas")]
     return F[first_non_dominated(F)] if len(F) else F
 
 
@@ -199,11 +136,7 @@ class Judge:
 
     RR counts boxes whose sides are the problem's steps. CE is the mean distance of members. IGD+ and the hypervolume
     are of values that the reference front's ideal and nadir points bring to 0 and 1; the latter is a share of the
-    reference front's own.
-
-    Args:
-        problem: The problem.
-        reference: (n, n_obj) float array: the proven front, or the best that is known.
+    reference front's own. The reference is the proven front, or the best that is known.
     """
 
     def __init__(self, problem: AnonymizationProblem, reference: np.ndarray) -> None:
@@ -235,39 +168,29 @@ class Judge:
 
 def judged(record: Record, judge: Judge) -> dict[str, Any]:
     """Return the figures of a run by result, budget and measure."""
-    worth: dict[bytes, dict[str, float]] = {}
-
-    def of(F: np.ndarray) -> dict[str, float]:
-        # Many budgets of a run see the same front.
-        key = F.tobytes()
-        if key not in worth:
-            worth[key] = judge(F)
-        return worth[key]
-
+    # Many budgets of a run see the same front.
+    fronts = {F.tobytes(): F for F in (*record.own.values(), *record.seen.values())}
+    worth = {key: judge(F) for key, F in fronts.items()}
     return {
-        "own": {budget: of(F) for budget, F in record.own.items()},
-        "seen": {budget: of(F) for budget, F in record.seen.items()},
-        "spent": record.spent,
-        "ended": record.ended,
-        "seconds": record.seconds,
-        "seed": record.seed,
+        "own": {budget: worth[F.tobytes()] for budget, F in record.own.items()},
+        "seen": {budget: worth[F.tobytes()] for budget, F in record.seen.items()},
+        **{name: getattr(record, name) for name in ("spent", "ended", "seconds")},
     }
 
 
-def check_log(problem: AnonymizationProblem, records: Sequence[Record]) -> int:
-    """Evaluate points of the logs again without a memory, and return their number.
+def check_log(problem: AnonymizationProblem, record: Record) -> None:
+    """Evaluate the best points of a log again without a memory.
 
     Raises:
         ValueError: A value differs from what was written down.
     """
-    X = np.concatenate([record.sample[0] for record in records])
-    F = np.concatenate([record.sample[1] for record in records])
-    different = np.flatnonzero((problem.compute(X) != F).any(axis=1))
+    different = np.flatnonzero((problem.compute(record.X) != record.F).any(axis=1)) if len(record.X) else ()
     if len(different):
-        raise ValueError(f"logged values must be those of the problem, got others at {X[different[:5]].tolist()}")
-    return len(X)
+        raise ValueError(
+            f"logged values must be those of the problem, got others at {record.X[different[:5]].tolist()}"
+        )
 
 
-def values_of(runs: Sequence[Mapping[str, Any]], result: str, budget: Budget, measure: str) -> np.ndarray:
+def values_of(runs: Sequence[Mapping[str, Any]], result: str, budget: str, measure: str) -> np.ndarray:
     """(n_runs,) float array: one measure of all runs at one budget."""
     return np.array([run[result][budget][measure] for run in runs])

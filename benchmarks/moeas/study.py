@@ -11,9 +11,8 @@ front, else against the best that any run has found, which `results/best_known` 
 `lattice` takes half an hour on two cores, `--quick` less than two minutes. All but `--quick` needs Adult.
 """
 
-from __future__ import annotations
-
 import argparse
+import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -21,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from benchmarks import record
-from benchmarks.moeas.pages import overview, part_page, slug
-from benchmarks.moeas.pictures import draw
-from benchmarks.moeas.problems import ALGORITHMS, QUICK_TASKS, TASKS, Task, problem_of, refusal, task_of
-from benchmarks.moeas.references import BestKnown, digest, proven
+from benchmarks.moeas.pages import RESULTS, draw, overview, part_page, slug
+from benchmarks.moeas.problems import ALGORITHMS, QUICK_TASKS, TASKS, Task, problem_of, proven, refusal, task_of
 from benchmarks.moeas.runs import MEASURES, Judge, Record, check_log, judged, run, values_of
+from pymoo_anon._files import replaced
+from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.problems import AnonymizationProblem, LatticeProblem
 
 SEEDS, QUICK_SEEDS = 31, 3
@@ -38,30 +38,59 @@ REMEMBERED = 20_000
 #: Of these measures the whole course is kept, of all of them the values at the main budgets.
 CURVES = ("RR", "HV")
 
-
-Where = tuple[str, str, bool]
+Where = tuple[str, str, bool]  # Part and name of the problem, and whether it is a quick one
 Each = Callable[..., Iterable[Any]]
 
 
 def search(where: Where, algorithm: str, seed: int) -> Record:
-    """Run one task in a process that makes every problem once.
-
-    Args:
-        where: Part and name of the problem, and whether it is a quick one.
-        algorithm: Name of the algorithm.
-        seed: The seed.
-    """
     problem = problem_of(*where)
     if not (isinstance(problem, LatticeProblem) and problem.n_nodes <= REMEMBERED):
         problem = problem.fresh_copy()
     found = run(problem, ALGORITHMS[algorithm](problem), seed, task_of(*where).budgets)
-    check_log(problem, [found])
+    check_log(problem, found)
     return found
 
 
 def searched(where: Where, reference: np.ndarray, algorithm: str, seed: int) -> dict[str, Any]:
     """Return the figures of one run, with the front known before."""
     return judged(search(where, algorithm, seed), Judge(problem_of(*where), reference))
+
+
+class BestKnown:
+    """Best points of a problem over all runs, in a CSV file that need not be there yet.
+
+    It only ever gets better: points leave it where a new one is at least as good in everything.
+
+    Raises:
+        ValueError: The file holds values that are not those of its points.
+    """
+
+    def __init__(self, path: Path, problem: AnonymizationProblem) -> None:
+        self.path, self.problem = path, problem
+        self.X = np.empty((0, problem.n_var), dtype=problem.vtype)
+        self.F = np.empty((0, problem.n_obj))
+        if path.exists():
+            known = pd.read_csv(path, dtype=str)
+            self.X = np.array([point.split() for point in known.pop("point")], dtype=int).astype(problem.vtype)
+            self.F, G = problem.fresh_copy().evaluate(self.X, return_values_of=["F", "G"])
+            if not np.array_equal(problem.natural(self.F), known.to_numpy(dtype=float)) or (G > 0).any():
+                raise ValueError(f"{path} must hold values of this problem, got others: is it of another table?")
+
+    def improve(self, X: np.ndarray, F: np.ndarray) -> None:
+        """Offer points, and write the file anew."""
+        self.X, self.F = merge_front(self.X, self.F, X, F)
+        order = np.lexsort(self.F.T[::-1])
+        self.X, self.F = self.X[order], self.F[order]
+        shown = pd.DataFrame(self.problem.natural(self.F), columns=self.problem.objective_names)
+        shown["point"] = [" ".join(map(str, x)) for x in self.X.astype(int).tolist()]
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with replaced(self.path) as temporary:
+            shown.to_csv(temporary, index=False)
+
+
+def digest(F: np.ndarray) -> str:
+    """Return a short fingerprint of a reference front."""
+    return hashlib.sha256(np.ascontiguousarray(F).tobytes()).hexdigest()[:12]
 
 
 def compare(where: Where, algorithms: Sequence[str], seeds: Sequence[int], each: Each) -> dict[str, Any]:
@@ -81,40 +110,29 @@ def compare(where: Where, algorithms: Sequence[str], seeds: Sequence[int], each:
     rows = {}
     for number, algorithm in enumerate(algorithms):
         rows[algorithm] = summary(task, runs[number * len(seeds) :][: len(seeds)], digest(reference))
-    return {"size": _size(problem), "front": len(reference), "reference": digest(reference), "rows": rows}
-
-
-def _size(problem: AnonymizationProblem) -> float:
-    return float(problem.n_nodes if isinstance(problem, LatticeProblem) else problem.n_strings)
+    size = float(problem.n_nodes if isinstance(problem, LatticeProblem) else problem.n_strings)
+    return {"size": size, "front": len(reference), "reference": digest(reference), "rows": rows}
 
 
 def summary(task: Task, runs: Sequence[Mapping[str, Any]], reference: str) -> dict[str, Any]:
     """Summarize all runs of one algorithm by quartiles and final values."""
-    curves: dict[str, Any] = {result: {} for result in ("own", "seen")}
-    values: dict[str, Any] = {result: {} for result in ("own", "seen")}
-    for result in ("own", "seen"):
-        for measure in CURVES:
-            found = np.array([values_of(runs, result, budget, measure) for budget in task.budgets.all])
-            curves[result][measure] = [_short(own, 5) for own in np.quantile(found, [0.25, 0.5, 0.75], axis=1)]
-        for budget in task.main:
-            values[result][key(budget)] = {
-                measure: _short(values_of(runs, result, budget, measure), 7) for measure in MEASURES
-            }
-    spent = {key(budget): np.median([one["spent"][budget] for one in runs], axis=0).tolist() for budget in task.main}
+
+    def quartiles(result: str, measure: str) -> list[list[float | None]]:
+        found = [values_of(runs, result, budget, measure) for budget in task.budgets.all]
+        return [_short(own, 5) for own in np.quantile(found, [0.25, 0.5, 0.75], axis=1)]
+
+    def values(result: str, budget: str) -> dict[str, list[float | None]]:
+        return {measure: _short(values_of(runs, result, budget, measure), 7) for measure in MEASURES}
+
     return {
         "seeds": len(runs),
         "reference": reference,
         "ended": sum(one["ended"] for one in runs),
         "seconds": round(float(np.median([one["seconds"] for one in runs])), 3),
-        "spent": spent,
-        "curves": curves,
-        "values": values,
+        "spent": {budget: np.median([one["spent"][budget] for one in runs], axis=0).tolist() for budget in task.main},
+        "curves": {result: {measure: quartiles(result, measure) for measure in CURVES} for result in RESULTS},
+        "values": {result: {budget: values(result, budget) for budget in task.main} for result in RESULTS},
     }
-
-
-def key(budget: tuple[str, int]) -> str:
-    """Return a budget as a word."""
-    return f"{budget[0]} {budget[1]}"
 
 
 def _short(values: Sequence[float], digits: int) -> list[float | None]:
@@ -123,7 +141,6 @@ def _short(values: Sequence[float], digits: int) -> list[float | None]:
 
 
 def stored(part: str) -> dict[str, Any]:
-    """Return the figures of a part so far."""
     return record.stored(f"moeas_{part}") or {"problems": {}}
 
 
@@ -148,11 +165,7 @@ def run_part(part: str, tasks: Mapping[str, Task], asked: argparse.Namespace, ea
             rows = {**there["rows"], **made.pop("rows")}
             there.update(made)
             there["rows"] = {one: rows[one] for one in ALGORITHMS if one in rows}
-            there["budgets"] = {
-                "main": [key(budget) for budget in task.main],
-                "all": [key(budget) for budget in task.budgets.all],
-                "cap": task.budgets.cap,
-            }
+            there["budgets"] = {"main": list(task.main), "all": task.budgets.all, "cap": task.budgets.cap}
             there["proof"] = task.proof
             found["machine"] = record.machine()
         found["problems"] = {one: found["problems"][one] for one in tasks if one in found["problems"]}
@@ -162,7 +175,6 @@ def run_part(part: str, tasks: Mapping[str, Task], asked: argparse.Namespace, ea
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the named parts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(TASKS), default=list(TASKS), help="the parts to run")
     parser.add_argument("--problem", help="one problem, by its name in the pages")

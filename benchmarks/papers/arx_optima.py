@@ -7,8 +7,7 @@ too: `Violating`. The plain program groups the rows of every node with numpy, de
 keeps the least value of the nodes that lose no more rows than the limit. Ten minutes; needs Adult.
 """
 
-from __future__ import annotations
-
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -22,22 +21,9 @@ import pandas as pd
 from pymoo.optimize import minimize
 
 from benchmarks import record
+from pymoo_anon import objectives
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import fetch_adult_frame
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    BasicBetaLikeness,
-    Discernibility,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    NonUniformEntropy,
-    Objective,
-    RecursiveCLDiversity,
-    TCloseness,
-)
 from pymoo_anon.objectives.bounds import RisingSum
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
@@ -62,104 +48,63 @@ AT_LEAST = ("k", "l", "entropy l", "recursive l")
 
 
 class Case(NamedTuple):
-    """One optimum to be found.
+    """One optimum to be found."""
 
-    Attributes:
-        bounds: Per measure its bound.
-        limit: The share of rows that may be suppressed.
-        loss: What is to be least.
-        names: The quasi-identifiers; all but the sensitive column, or all nine.
-        published: ARX's value and node, an infinite value where there is none, or None.
-    """
-
-    bounds: Mapping[str, float]
-    limit: float
-    loss: str = "GLM"
-    names: tuple[str, ...] = EIGHT
+    bounds: Mapping[str, float]  # Per measure its bound
+    limit: float  # The share of rows that may be suppressed
+    loss: str = "GLM"  # What is to be least
+    names: tuple[str, ...] = EIGHT  # The quasi-identifiers; all but the sensitive column, or all nine
+    # ARX's value and node, an infinite value where there is none, or None
     published: tuple[float, tuple[int, ...]] | None = None
 
     def __str__(self) -> str:
         return ", ".join(f"{name} {'≥' if name in AT_LEAST else '≤'} {bound}" for name, bound in self.bounds.items())
 
 
-_SETS: list[dict[str, float]] = [
-    {"k": 2},
-    {"k": 5},
-    {"k": 10},
-    {"k": 50},
-    {"k": 5, "l": 3},
-    {"k": 10, "l": 5},
-    {"entropy l": 3},
-    {"entropy l": 4},
-    {"k": 2, "entropy l": 5},
-    {"recursive l": 5},
-    {"k": 5, "recursive l": 3},
-    {"k": 5, "t": 0.2},
-    {"t": 0.3},
-    {"k": 5, "t of groups": 0.2},
-    {"k": 5, "alpha": 0.5},
-    {"beta": 2},
-]
+_KNOWN = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 _LIMITS = [0, 0.01, 0.05]
 
-# What the tests of ARX expect of Adult (TestAnonymizationKAnonymity, ...LDiversity, ...TCloseness, ...BLikeness,
-# ...Combinations), but where all rows may be suppressed. "All kept", as if nothing were suppressed, are its monotonic
-# variants.
-_PUBLISHED = [
-    Case({"k": 5}, 0, "NUE", NINE, (407289.5388925293, (1, 2, 1, 1, 3, 2, 2, 1, 1))),
-    Case({"k": 100}, 0, "NUE", NINE, (453196.8932458743, (0, 4, 1, 1, 3, 2, 2, 1, 1))),
-    Case({"k": 5}, 0.04, "NUE, all kept", NINE, (255559.85455731067, (1, 0, 1, 1, 3, 2, 2, 0, 1))),
-    Case({"k": 100}, 0.04, "NUE, all kept", NINE, (379417.3460570988, (1, 1, 1, 1, 3, 2, 2, 1, 1))),
-    Case({"k": 5}, 0, "NUE", EIGHT, (324620.5269918692, (1, 1, 1, 1, 3, 2, 2, 1))),
-    Case({"entropy l": 5}, 0, "NUE", EIGHT, (324620.5269918692, (1, 1, 1, 1, 3, 2, 2, 1))),
-    Case({"entropy l": 5}, 0.04, "NUE of ARX", EIGHT, (228878.2039109517, (1, 0, 1, 1, 2, 2, 2, 1))),
-    Case({"entropy l": 100}, 0, "NUE", EIGHT, (np.inf, ())),
-    Case({"entropy l": 100}, 0.04, "NUE of ARX", EIGHT, (np.inf, ())),
-    Case({"recursive l": 5}, 0, "NUE", EIGHT, (324620.5269918692, (1, 1, 1, 1, 3, 2, 2, 1))),
-    Case({"t of groups": 0.2}, 0, "NUE", EIGHT, (398400.0741806447, (0, 4, 1, 1, 3, 2, 2, 1))),
-    Case({"k": 5, "t of groups": 0.2}, 0, "NUE", EIGHT, (398400.0741806447, (0, 4, 1, 1, 3, 2, 2, 1))),
-    Case({"k": 100, "t of groups": 0.2}, 0, "NUE", EIGHT, (398400.0741806447, (0, 4, 1, 1, 3, 2, 2, 1))),
-    Case({"k": 5, "t of groups": 0.2}, 0.04, "NUE, all kept", EIGHT, (377622.78458729305, (1, 4, 0, 0, 3, 2, 2, 1))),
-    Case({"k": 100, "t of groups": 0.2}, 0.04, "NUE, all kept", EIGHT, (390765.61326019815, (1, 4, 1, 0, 3, 1, 2, 1))),
-    Case({"k": 5, "t": 0.2}, 0, "DM", EIGHT, (456853172, (1, 4, 1, 1, 3, 2, 2, 1))),
-    Case({"k": 100, "t": 0.2}, 0, "DM", EIGHT, (456853172, (1, 4, 1, 1, 3, 2, 2, 1))),
-    Case({"k": 5, "t": 0.2}, 0.04, "DM, all kept", EIGHT, (311880088, (1, 4, 1, 0, 3, 2, 2, 1))),
-    Case({"k": 100, "t": 0.2}, 0.04, "DM, all kept", EIGHT, (311880088, (1, 4, 1, 0, 3, 2, 2, 1))),
-    Case({"beta": 3}, 0.5, "geometric loss", EIGHT, (0.34883856157237925, (0, 3, 0, 0, 2, 0, 1, 0))),
-    Case({"beta": 5}, 0.4, "geometric loss", EIGHT, (0.23350465152356303, (0, 2, 0, 0, 2, 0, 1, 0))),
-    Case({"enhanced beta": 2}, 0, "geometric loss", EIGHT, (0.759176305345683, (1, 4, 1, 1, 3, 2, 2, 0))),
-]
+
+def _published(bounds: dict[str, float], limit: float, loss: str, columns: int, value: float | None, node: Any) -> Case:
+    """Return what the tests of ARX expect of Adult (TestAnonymizationKAnonymity, ...LDiversity, ...TCloseness, ...).
+
+    Those where all rows may be suppressed are left out. "All kept", as if nothing were suppressed, are its monotonic
+    variants.
+    """
+    own = (np.inf if value is None else value, tuple(node))
+    return Case(bounds, limit, loss, NINE if columns == len(NINE) else EIGHT, own)
+
 
 #: All optima: ARX's own, and the least general loss and others of each set of bounds and each limit.
 CASES = [
-    *_PUBLISHED,
-    *(Case(bounds, limit) for bounds, limit in product(_SETS, _LIMITS)),
+    *(_published(**one) for one in _KNOWN["published"]),
+    *(Case(bounds, limit) for bounds, limit in product(_KNOWN["bounds"], _LIMITS)),
     *(Case({"k": k}, limit, "GLM", NINE) for k, limit in product([2, 5, 10], _LIMITS)),
     *(Case({"k": 5, "l": 3}, limit, loss) for loss, limit in product(["DM", "NUE"], _LIMITS)),
 ]
 
 
-class _AllKept(Objective):
+class _AllKept(objectives.Objective):
     """Another objective, as if nothing were suppressed."""
 
     maximize = False
     bounding = RisingSum
 
-    def __init__(self, of: Objective) -> None:
+    def __init__(self, of: objectives.Objective) -> None:
         self.of, self.name = of, f"{of.name}, all kept"
 
     def evaluate(self, classes):
         return self.of.evaluate(replace(classes, kept=np.ones(len(classes.kept), dtype=bool)))
 
 
-class _EntropyOfArx(Objective):
+class _EntropyOfArx(objectives.Objective):
     """ARX's non-uniform entropy, with the additional loss of suppressed rows."""
 
     name, maximize, bounding = "NUE of ARX", False, RisingSum
 
     def evaluate_one(self, classes):
         tuples, gone = classes.tuples, ~classes.kept
-        value = float(_AllKept(NonUniformEntropy()).evaluate(classes)[0])
+        value = float(_AllKept(objectives.NonUniformEntropy()).evaluate(classes)[0])
         for j, offset in enumerate(tuples.offsets[:-1]):
             held = np.bincount(
                 classes.maps[0, offset + tuples.codes[classes.representatives[gone], j]], classes.sizes[gone]
@@ -169,53 +114,75 @@ class _EntropyOfArx(Objective):
         return value
 
 
-class _GeometricLoss(Objective):
+class _GeometricLoss(objectives.Objective):
     """ARX's default loss, the geometric mean over the columns of 1 + loss, less 1."""
 
     name, maximize, bounding = "geometric loss", False, RisingSum
 
     def evaluate_one(self, classes):
         columns = np.eye(classes.tuples.codes.shape[1])
-        of_columns = [float(GeneralLossMetric(weights).evaluate(classes)[0]) for weights in columns]
+        of_columns = [float(objectives.GeneralLossMetric(weights).evaluate(classes)[0]) for weights in columns]
         return prod(1 + loss / classes.n_rows for loss in of_columns) ** (1 / len(of_columns)) - 1
 
 
 LOSSES = {
-    "GLM": GeneralLossMetric(),
-    "NUE": NonUniformEntropy(),
-    "DM": Discernibility(),
-    "NUE, all kept": _AllKept(NonUniformEntropy()),
-    "DM, all kept": _AllKept(Discernibility()),
+    "GLM": objectives.GeneralLossMetric(),
+    "NUE": objectives.NonUniformEntropy(),
+    "DM": objectives.Discernibility(),
+    "NUE, all kept": _AllKept(objectives.NonUniformEntropy()),
+    "DM, all kept": _AllKept(objectives.Discernibility()),
     "NUE of ARX": _EntropyOfArx(),
     "geometric loss": _GeometricLoss(),
 }
 
 
 def hierarchies() -> dict[str, Hierarchy]:
-    """ARX's hierarchies by column."""
     return {name: Hierarchy.from_csv(str(FOLDER / f"{name}.csv")) for name in NINE}
 
 
 MEASURES = {
-    "k": KAnonymity(),
-    "l": DistinctLDiversity(COLUMN),
-    "entropy l": EntropyLDiversity(COLUMN),
-    "recursive l": RecursiveCLDiversity(COLUMN, C),
-    "t": TCloseness(COLUMN),
-    "t of groups": TCloseness(COLUMN, hierarchies()[COLUMN]),
-    "alpha": AlphaDeassociation(COLUMN),
-    "beta": BasicBetaLikeness(COLUMN),
-    "enhanced beta": EnhancedBetaLikeness(COLUMN),
+    "k": objectives.KAnonymity(),
+    "l": objectives.DistinctLDiversity(COLUMN),
+    "entropy l": objectives.EntropyLDiversity(COLUMN),
+    "recursive l": objectives.RecursiveCLDiversity(COLUMN, C),
+    "t": objectives.TCloseness(COLUMN),
+    "t of groups": objectives.TCloseness(COLUMN, hierarchies()[COLUMN]),
+    "alpha": objectives.AlphaDeassociation(COLUMN),
+    "beta": objectives.BasicBetaLikeness(COLUMN),
+    "enhanced beta": objectives.EnhancedBetaLikeness(COLUMN),
 }
 
 
-class Node:
-    """The classes of one node, grouped row by row with numpy.
+class Plain:
+    """The rows, and every node of the lattice of some columns."""
 
-    Attributes:
-        counts: (n_classes, n_values) int64 array: how often each class holds each sensitive value.
-        sizes: (n_classes,) int64 array.
-    """
+    def __init__(self, frame: pd.DataFrame, names: tuple[str, ...]) -> None:
+        own = hierarchies()
+        self.names, self.n_rows = names, len(frame)
+        self.hierarchies = {name: own[name] for name in names}
+        self.codes = {name: own[name].encode(frame[name].astype(str).tolist()) for name in names}
+        self.marginals = {name: np.unique(self.codes[name], return_counts=True)[1] for name in names}
+        self.domain_sizes = [own[name].n_values for name in names]
+        self.sensitive = own[COLUMN].encode(frame[COLUMN].tolist())
+        self.totals = np.bincount(self.sensitive)
+        joins = own[COLUMN].groups[1]
+        self.joins = (joins[:, np.newaxis] == np.arange(joins.max() + 1)).astype(np.int64)
+
+    def least(self, cases: list[Case]) -> list[Any]:
+        """Return the least value of every case, or infinity."""
+        best = [np.inf] * len(cases)
+        for node in product(*(range(self.hierarchies[name].length + 1) for name in self.names)):
+            classes = Node(self, node)
+            said = {bound: classes.keeps(*bound) for case in cases for bound in case.bounds.items()}
+            for i, case in enumerate(cases):
+                kept = np.logical_and.reduce([said[bound] for bound in case.bounds.items()])
+                if classes.sizes[~kept].sum() <= Fraction(str(case.limit)) * self.n_rows:
+                    best[i] = min(best[i], classes.value(case.loss, kept))
+        return best
+
+
+class Node:
+    """The classes of one node, grouped row by row with numpy."""
 
     def __init__(self, plain: Plain, node: tuple[int, ...]) -> None:
         self.plain = plain
@@ -226,6 +193,7 @@ class Node:
         _, first, of_row = np.unique(key, return_index=True, return_inverse=True)
         n_values = len(plain.totals)
         counts = np.bincount(of_row * n_values + plain.sensitive, minlength=len(first) * n_values)
+        # (n_classes, n_values): how often each class holds each sensitive value.
         self.counts = counts.reshape(-1, n_values)
         self.sizes = self.counts.sum(axis=1)
         # Per column and class the group, and of each group the domain values less one and the rows of the table.
@@ -292,7 +260,6 @@ class Node:
         return prod(float(1 + loss / n) for loss in own) ** (1 / len(own)) - 1
 
     def _bits(self, loss: str, kept: np.ndarray) -> float:
-        """Return the lost bits."""
         total, all_kept = 0.0, loss != "NUE"
         n = self.plain.n_rows
         for (groups, _, held), name in zip(self.columns, self.plain.names, strict=True):
@@ -307,36 +274,7 @@ class Node:
         return float(total)
 
 
-class Plain:
-    """The rows, and every node of the lattice of some columns."""
-
-    def __init__(self, frame: pd.DataFrame, names: tuple[str, ...]) -> None:
-        own = hierarchies()
-        self.names, self.n_rows = names, len(frame)
-        self.hierarchies = {name: own[name] for name in names}
-        self.codes = {name: own[name].encode(frame[name].astype(str).tolist()) for name in names}
-        self.marginals = {name: np.unique(self.codes[name], return_counts=True)[1] for name in names}
-        self.domain_sizes = [own[name].n_values for name in names]
-        self.sensitive = own[COLUMN].encode(frame[COLUMN].tolist())
-        self.totals = np.bincount(self.sensitive)
-        joins = own[COLUMN].groups[1]
-        self.joins = (joins[:, np.newaxis] == np.arange(joins.max() + 1)).astype(np.int64)
-
-    def least(self, cases: list[Case]) -> list[Any]:
-        """Return the least value of every case, or infinity."""
-        best = [np.inf] * len(cases)
-        for node in product(*(range(self.hierarchies[name].length + 1) for name in self.names)):
-            classes = Node(self, node)
-            said = {bound: classes.keeps(*bound) for case in cases for bound in case.bounds.items()}
-            for i, case in enumerate(cases):
-                kept = np.logical_and.reduce([said[bound] for bound in case.bounds.items()])
-                if classes.sizes[~kept].sum() <= Fraction(str(case.limit)) * self.n_rows:
-                    best[i] = min(best[i], classes.value(case.loss, kept))
-        return best
-
-
 def problem_of(frame: pd.DataFrame, case: Case, rule: Any = Violating) -> LatticeProblem:
-    """Return the case as a problem of this package."""
     own = hierarchies()
     sensitive = () if COLUMN in case.names else (COLUMN,)
     table = Microdata.from_frame(frame, {name: own[name] for name in case.names}, sensitive)
@@ -364,7 +302,7 @@ def main() -> None:
     for names in (EIGHT, NINE):
         own = [i for i, case in enumerate(CASES) if case.names == names]
         plain |= dict(zip(own, Plain(frame, names).least([CASES[i] for i in own]), strict=True))
-    rows, figures = [], []
+    figures = []
     for i, case in enumerate(CASES):
         problem = problem_of(frame, case)
         (whole, _), (proven, res) = (found(problem, one()) for one in (ExhaustiveSearch, BranchAndBound))
@@ -392,43 +330,46 @@ def main() -> None:
             }
         )
         print(figures[-1], flush=True)
-        rows.append(_row(case, figures[-1]))
-    _write(figures, rows)
+    _write(figures)
 
 
-def shown(case: Case, value: Any) -> str:
+def shown(figure: dict[str, Any], value: Any) -> str:
     """Write a value, the general loss by row."""
     if value is None:
         return "–"
     number = np.inf if value == "inf" else float(Fraction(value))
-    return f"{number / (30162 if case.loss == 'GLM' else 1):.9g}" if np.isfinite(number) else "none"
+    return f"{number / (30162 if figure['loss'] == 'GLM' else 1):.9g}" if np.isfinite(number) else "none"
 
 
-def _row(case: Case, figure: dict[str, Any]) -> list[str]:
-    """Write a line of the page."""
-    told = [str(figure["columns"]), str(case), f"{case.limit:.0%}", case.loss, shown(case, figure["plain"])]
-    told.append("both" if figure["agree"] else "no")
-    published = case.published and ("yes" if figure["as_published"] else shown(case, case.published[0]))
-    told += [published or "", f"{figure['suppressed']:,}", f"{figure['evaluated']:,}"]
-    return [*told, shown(case, figure["smallest_first"])]
+def as_published(figure: dict[str, Any]) -> str:
+    if figure["published"] is None:
+        return ""
+    return "yes" if figure["as_published"] else shown(figure, figure["published"][0])
 
 
-def _write(figures: list[dict[str, Any]], rows: list[list[str]]) -> None:
-    """Write the page and its figures."""
-    agree = sum(figure["agree"] for figure in figures)
-    published = [figure for figure in figures if figure["published"]]
-    as_published = sum(figure["as_published"] for figure in published)
-    head = ["columns", "constraints", "limit", "loss", "least", "agree", "as ARX's tests", "suppressed"]
+COLUMNS = {
+    **{name: f"{{{name}}}" for name in ("columns", "constraints")},
+    "limit": "{limit:.0%}",
+    "loss": "{loss}",
+    "least": lambda figure: shown(figure, figure["plain"]),
+    "agree": lambda figure: "both" if figure["agree"] else "no",
+    "as ARX's tests": as_published,
+    "suppressed": "{suppressed:,}",
+    "nodes to the proof": "{evaluated:,}",
+    "smallest first": lambda figure: shown(figure, figure["smallest_first"]),
+}
+
+
+def _write(figures: list[dict[str, Any]]) -> None:
+    published = [figure["as_published"] for figure in figures if figure["published"]]
     record.write(
         "arx_optima",
         {"machine": record.machine(), "cases": figures},
-        "# Optima on ARX's hierarchies of Adult",
-        f"{agree} of {len(figures)} optima are the same by exhaustive search, by branch and bound (certified, from so "
-        "many nodes), and by a plain program that tries every node and decides limits in whole numbers. "
-        f"{as_published} of {len(published)} optima that the tests of ARX expect are these. GLM is per row. The last "
-        "column is the optimum under `AtMost`, which suppresses the smallest classes first.",
-        record.markdown([*head, "nodes to the proof", "smallest first"], rows),
-        record.line(),
+        n_agree=sum(figure["agree"] for figure in figures),
+        n_cases=len(figures),
+        n_published=sum(published),
+        n_arx=len(published),
+        cases=record.table(COLUMNS, figures),
     )
 
 

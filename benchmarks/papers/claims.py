@@ -7,30 +7,16 @@ results of a paper that works out examples hold these instead: section, what, th
 holds where the numbers are equal, or the words. Nothing is measured here.
 """
 
-from __future__ import annotations
-
 import json
 import re
+from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 
 from benchmarks import record
 
 #: By benchmark, the paper it reruns.
-PAPERS = {
-    "dewri2010": (
-        "R. Dewri, I. Ray, I. Ray, D. Whitley: *On the identification of property based generalizations in microdata "
-        "anonymization*, DBSEC 2010"
-    ),
-    "lunacek2006": "M. Lunacek, D. Whitley, I. Ray: *A crossover operator for the k-anonymity problem*, GECCO 2006",
-    "dewri2009_preferences": (
-        "R. Dewri, D. Whitley, I. Ray, I. Ray: *A multi-objective approach to data sharing with privacy constraints "
-        "and preference based objectives*, GECCO 2009"
-    ),
-    "dewri2009_comparison": (
-        "R. Dewri, I. Ray, I. Ray, D. Whitley: *On the comparison of microdata disclosure control algorithms*, EDBT "
-        "2009"
-    ),
-}
+PAPERS = json.loads(Path(__file__).with_name("papers.json").read_text(encoding="utf-8"))
 
 
 def claims(name: str) -> list[dict[str, str]]:
@@ -39,10 +25,9 @@ def claims(name: str) -> list[dict[str, str]]:
     Raises:
         ValueError: There are no results, they have no claims, or a claim lacks a part.
     """
-    path = record.RESULTS / f"{name}.json"
+    path, results = record.RESULTS / f"{name}.json", record.stored(name)
     if not path.is_file():
         raise ValueError(f"results must be in {path}; python -m benchmarks.papers.{name} writes them")
-    results = json.loads(path.read_text(encoding="utf-8"))
     found = results.get("claims") or [example(*row) for row in results.get("paper", [])]
     if not found:
         raise ValueError(f"{path} must hold claims, got none; python -m benchmarks.papers.{name} writes them")
@@ -53,7 +38,6 @@ def claims(name: str) -> list[dict[str, str]]:
 
 
 def example(section: str, what: str, paper: str, here: str) -> dict[str, str]:
-    """Return a worked example as a claim."""
     ours = numbers(here)
     if paper.endswith("larger"):
         return record.claim(section, what, paper, here, [ours[0] > ours[1]])
@@ -67,22 +51,14 @@ def numbers(shown: str) -> list[Fraction]:
 
 
 def text() -> str:
-    """Write the whole page."""
     found = {name: claims(name) for name in PAPERS}
-    counts = []
+    verdicts = {name: Counter(one["verdict"] for one in of) for name, of in found.items()}
+    counts = [[PAPERS[name], *(str(own[verdict]) for verdict in record.VERDICTS)] for name, own in verdicts.items()]
+    papers = []
     for name, of in found.items():
-        verdicts = [one["verdict"] for one in of]
-        counts.append([PAPERS[name], *(str(verdicts.count(verdict)) for verdict in record.VERDICTS)])
-    parts = [
-        "# What the papers say, and what is found here",
-        "The papers' hierarchies, taxonomies and weights are unknown, so their figures are a reference. A claim that "
-        "was looked at in several cases holds in part where it holds in some of them; each benchmark's page tells the "
-        "tests. `python -m benchmarks.papers.claims` makes this page from the results.",
-        record.markdown(["paper", *record.VERDICTS], counts),
-    ]
-    for name, of in found.items():
-        parts += [f"## {PAPERS[name]}", f"`python -m benchmarks.papers.{name}`", record.claims_table(of)]
-    return "\n\n".join(parts) + "\n"
+        papers += [f"## {PAPERS[name]}", f"`python -m benchmarks.papers.{name}`", record.claims_table(of)]
+    counted = record.markdown(["paper", *record.VERDICTS], counts)
+    return record.words("claims", counts=counted, papers="\n\n".join(papers)) + "\n"
 
 
 def main() -> None:

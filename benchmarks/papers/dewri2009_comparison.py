@@ -6,9 +6,8 @@ Every number of the paper beside ours, then what the comparators say of the exac
 k does, where they differ most, and for whom. About a minute; needs Adult.
 """
 
-from __future__ import annotations
-
 from functools import partial
+from itertools import product
 
 import numpy as np
 from matplotlib.patches import Circle, Rectangle
@@ -63,9 +62,6 @@ def measured(prop, name: str) -> PropertyVector:
 
 def shown(vector: PropertyVector) -> str:
     return ", ".join(f"{value:.3g}" for value in vector.values[ROWS].round(2))
-
-
-# The paper.
 
 
 def anonymizations() -> str:
@@ -177,24 +173,19 @@ def figures() -> None:
     canvas.savefig(record.RESULTS / "dewri2009_comparison_figures2to4.png", dpi=110)
 
 
-# Adult.
-
-
 def front(table, objectives) -> dict:
     """Compare the members of the exact front, by ascending k."""
     problem = LatticeProblem(table, objectives, suppression=SUPPRESSION)
     res = minimize(problem, BranchAndBound(), seed=1)
     nodes = problem.to_frame(res)
     generalizations = [problem.decode(x) for x in res.X]
-    classes = [table.equivalence_classes(one, suppression=SUPPRESSION) for one in generalizations]
-    found = compare(table, generalizations, PROPERTIES, [*SINGLE, *SETS], suppression=SUPPRESSION)
     return {
         "generalizations": generalizations,
         "levels": nodes[list(table.quasi_identifiers)].to_numpy(),
-        "k": np.array([KAnonymity().evaluate(one)[0] for one in classes]),
-        "GLM": np.array([GeneralLossMetric().evaluate(one)[0] for one in classes]),
-        "suppressed": np.array([one.n_suppressed[0] for one in classes]),
-        "comparison": found,
+        "k": problem.values_of(res.X, KAnonymity()),
+        "GLM": problem.values_of(res.X, GeneralLossMetric()),
+        "suppressed": nodes["suppressed"].to_numpy(),
+        "comparison": compare(table, generalizations, PROPERTIES, [*SINGLE, *SETS], suppression=SUPPRESSION),
     }
 
 
@@ -228,26 +219,29 @@ def farthest(of: dict) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def pair_text(table, of: dict, picture: str) -> tuple[list[str], dict]:
+def pair_text(table, of: dict, picture: str) -> tuple[str, dict]:
     """Write the greatest difference between k and coverage."""
-    first, second = farthest(of)
+    pair = first, second = farthest(of)
     found: Comparison = of["comparison"]
-    labels = {i: f"k = {of['k'][i]:,.0f}" for i in (first, second)}
-    sizes = {labels[i]: found.vectors["class size"][i] for i in (first, second)}
+    labels = {i: f"k = {of['k'][i]:,.0f}" for i in pair}
+    sizes = {labels[i]: found.vectors["class size"][i] for i in pair}
     plot_quantiles(sizes, record.RESULTS / picture)
     columns = np.flatnonzero(of["levels"][first] != of["levels"][second])
     differing = [list(table.quasi_identifiers)[j] for j in columns]
     lengths = [table.quasi_identifiers[name].length for name in differing]
-    members = []
-    for i in (first, second):
+    members, worst = [], []
+    for i in pair:
         levels = [f"{level} of {length}" for level, length in zip(of["levels"][i][columns], lengths, strict=True)]
         members.append([labels[i], f"{of['GLM'][i]:,.0f}", f"{of['suppressed'][i]:,}", *levels])
+        lowest = worst_off(table, of["generalizations"][i], ClassSize(), suppression=SUPPRESSION)
+        for labels_of, row in lowest.iterrows():
+            told = [f"{n} {v}" for n, v in zip(lowest.index.names, labels_of, strict=True) if v != "*"]
+            worst.append([labels[i], ", ".join(told) or "all suppressed tuples", f"{row['size']:,.0f}"])
     verdicts = []
-    for prop in PROPERTIES:
-        for comparator in RANKING:
-            played = found.tournaments[prop.label, comparator]
-            both = [f"{played.indices[pair]:,.6g}" for pair in ((first, second), (second, first))]
-            verdicts.append([prop.label, comparator, *both, played.verdicts[second, first]])
+    for prop, comparator in product(PROPERTIES, RANKING):
+        played = found.tournaments[prop.label, comparator]
+        both = [f"{played.indices[order]:,.6g}" for order in (pair, pair[::-1])]
+        verdicts.append([prop.label, comparator, *both, played.verdicts[second, first]])
     spread = distribution(sizes)
     quantiles = [
         [name, *(f"{value:,.3g}" if column == "Gini" else f"{value:,.0f}" for column, value in row.items())]
@@ -259,34 +253,23 @@ def pair_text(table, of: dict, picture: str) -> tuple[list[str], dict]:
         for name, row in own.iterrows():
             shares = [f"{row[which] / row['tuples']:.0%}" for which in ("better", "worse")]
             groups.append([f"{column}: {name}", f"{row['tuples']:,.0f}", *shares, f"{row['difference']:+,.0f}"])
-    worst = []
-    for i in (first, second):
-        lowest = worst_off(table, of["generalizations"][i], ClassSize(), suppression=SUPPRESSION)
-        for labels_of, row in lowest.iterrows():
-            told = [f"{n} {v}" for n, v in zip(lowest.index.names, labels_of, strict=True) if v != "*"]
-            worst.append([labels[i], ", ".join(told) or "all suppressed tuples", f"{row['size']:,.0f}"])
+    heads = ["property", "comparator", *(f"P of {labels[i]}" for i in pair), "verdict on the latter"]
     share = found.tournaments["class size", "cov"].indices[second, first]
-    text = [
-        f"Among the {len(of['k'])} members, the pair of the largest ratio of k where coverage prefers the lower k: "
-        f"{labels[first]} and {labels[second]}. {share:.1%} of the people are in a class at least as large with "
-        f"{labels[second]}. The two differ in the levels of {', '.join(differing)}:",
-        record.markdown(["member", "GLM", "suppressed", *differing], members),
-        f"What the comparators say of {labels[second]} against {labels[first]}:",
-        record.markdown(
-            ["property", "comparator", f"P of {labels[first]}", f"P of {labels[second]}", "verdict on the latter"],
-            verdicts,
-        ),
-        "Class sizes of the people:",
-        record.markdown(["member", *spread], quantiles),
-        f"For whom: the share of each group that is in a larger and in a smaller class with {labels[second]} than with "
-        f"{labels[first]}, and the mean difference of their class sizes:",
-        record.markdown(["group", "people", "larger", "smaller", "mean difference"], groups),
-        "Who is in the smallest class:",
-        record.markdown(["member", "class", "size"], worst),
-        f"![Class sizes of the people under both]({picture})",
-    ]
-    figures_of = {"k": [float(of["k"][i]) for i in (first, second)], "coverage": float(share), "groups": groups}
-    return text, figures_of
+    text = record.words(
+        "dewri2009_comparison_pair",
+        n=len(of["k"]),
+        first=labels[first],
+        second=labels[second],
+        share=share,
+        differing=", ".join(differing),
+        members=record.markdown(["member", "GLM", "suppressed", *differing], members),
+        verdicts=record.markdown(heads, verdicts),
+        quantiles=record.markdown(["member", *spread], quantiles),
+        groups=record.markdown(["group", "people", "larger", "smaller", "mean difference"], groups),
+        worst=record.markdown(["member", "class", "size"], worst),
+        picture=picture,
+    )
+    return text, {"k": [float(of["k"][i]) for i in pair], "coverage": float(share), "groups": groups}
 
 
 def speed(table, of: dict) -> list[list[str]]:
@@ -340,32 +323,23 @@ def main() -> None:
             "S_k, S_l, GLM": second_figures,
             "milliseconds": timed,
         },
-        f"Adult with at most 1 % of the tuples suppressed; {record.line()}.",
-        "## The paper's numbers",
-        "Tables 1 to 3, built from Table 1 by hierarchies; domains are the values that occur, marital status is "
-        f"also what the counts are of. Ages of T3b and T4 are other hierarchies of the same {OTHER_AGES.n_values} "
-        f"ages ({WIDER_AGES.n_groups[1]} and {OTHER_AGES.n_groups[1]} groups), as they do not nest.",
-        anonymizations(),
-        record.markdown(["section", "what", "paper", "here"], of_paper),
-        "The example of 15 tuples in section 5.3 is misprinted: its vectors give 2 and 10. With the eighth entry "
-        "of the first 5 instead of 3 they give the paper's 2 and 8.",
-        "![Figure 1](dewri2009_comparison_figure1.png)",
-        "![Figures 2 to 4](dewri2009_comparison_figures2to4.png)",
-        "## Adult: do the comparators rank as k does?",
-        f"The exact fronts of k, GLM ({len(by_k['k'])} members, k from {by_k['k'].min():,.0f} to "
-        f"{by_k['k'].max():,.0f}) and of S_k, S_l, GLM ({len(by_sums['k'])} members, {(by_sums['k'] == 1).sum()} "
-        "of them with k = 1). Kendall's tau-b and Spearman's rho between a comparator's ranks and k, tau with GLM, "
-        "and of the pairs with unlike k those where the comparator prefers the lower k. Suppressed tuples are one "
-        "class, so that the least class size is k or, if less, their number; their utility of 0 makes every "
-        "volume of utilities 0.",
-        record.markdown(["front and comparator", "tau with k", "rho with k", "tau with GLM", "against k"], compared),
-        "### Where they differ most, and for whom: k, GLM",
-        *first,
-        "### Where they differ most, and for whom: S_k, S_l, GLM",
-        *second,
-        "## Time",
-        f"Milliseconds of processor time, one thread, warm, {table.n_distinct:,} distinct tuples:",
-        record.markdown(["what", "ms"], timed),
+        n_ages=OTHER_AGES.n_values,
+        n_wider=WIDER_AGES.n_groups[1],
+        n_other=OTHER_AGES.n_groups[1],
+        anonymizations=anonymizations(),
+        of_paper=record.markdown(["section", "what", "paper", "here"], of_paper),
+        n_by_k=len(by_k["k"]),
+        least_k=by_k["k"].min(),
+        greatest_k=by_k["k"].max(),
+        n_by_sums=len(by_sums["k"]),
+        n_alone=(by_sums["k"] == 1).sum(),
+        compared=record.markdown(
+            ["front and comparator", "tau with k", "rho with k", "tau with GLM", "against k"], compared
+        ),
+        first=first,
+        second=second,
+        n_distinct=table.n_distinct,
+        timed=record.markdown(["what", "ms"], timed),
     )
 
 

@@ -8,8 +8,6 @@ text says of them. A claim holds, holds in part or does not by the cases that ar
 two cores about three minutes; needs Adult.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
@@ -62,25 +60,20 @@ EXPERIMENTS: dict[tuple[str, Any], tuple] = {
 
 
 class Found:
-    """All runs, by experiment."""
+    """All runs, by experiment, and as frames with a row per seed."""
 
     def __init__(self, runs: dict[tuple, dict]) -> None:
         self.runs = {one: [runs[(*task, seed)] for seed in SEEDS] for one, task in EXPERIMENTS.items()}
+        self.frames = {one: flat(own) for one, own in self.runs.items()}
         self.distinct = list(runs.values())
-
-    def frame(self, kind: str, value: Any) -> pd.DataFrame:
-        """Return a row per seed of one experiment."""
-        return flat(self.runs[kind, value])
 
     def column(self, kind: str, name: str) -> dict[Any, np.ndarray]:
         """Return one figure of all seeds, by value of one kind of experiment."""
-        return {value: self.frame(kind, value)[name].to_numpy() for one, value in EXPERIMENTS if one == kind}
+        return {value: frame[name].to_numpy() for (one, value), frame in self.frames.items() if one == kind}
 
 
 def flat(runs: Iterable[dict]) -> pd.DataFrame:
-    return pd.DataFrame(
-        [{**{k: v for k, v in one.items() if k not in ("pick", "shown")}, **one["pick"]} for one in runs]
-    )
+    return pd.DataFrame([{**one, **one["pick"]} for one in runs]).drop(columns=["pick", "shown"])
 
 
 def run(task: tuple) -> dict:
@@ -112,9 +105,6 @@ def run(task: tuple) -> dict:
     }
 
 
-# Figures.
-
-
 def panel(axis, one: dict) -> None:
     """Draw NWP and NECD of one run, feasible points filled, the reported one marked."""
     shown = np.array(one["shown"])
@@ -139,8 +129,6 @@ def figure(name: str, panels: list[tuple[str, dict]], columns: int = 3) -> None:
     for axis, (title, one) in zip(axes[: len(panels)], panels, strict=True):
         panel(axis, one)
         axis.set_title(title)
-    for axis in axes[len(panels) :]:
-        axis.set_visible(False)
     axes[0].legend()
     save(canvas, name)
 
@@ -154,7 +142,7 @@ def weights_figure(found: Found) -> None:
     for (solutions, groups), (name, weights) in zip(axes, WEIGHTS.items(), strict=True):
         panel(solutions, found.runs["weights", name][0])
         solutions.set(title=f"{name}, first seed", xlim=(-0.05, 1.05), ylim=(-0.02, 0.42))
-        own = found.frame("weights", name)[list(domains)]
+        own = found.frames["weights", name][list(domains)]
         groups.bar(places, list(domains.values()), 0.8, color=LIGHT, label="values of the domain")
         groups.bar(places, own.mean(), 0.55, color=COLOUR, label=f"groups, mean of {len(SEEDS)} seeds")
         groups.vlines(places, own.min(), own.max(), color="black", linewidth=1, label="fewest and most")
@@ -188,20 +176,21 @@ def bias_figure(found: Found) -> None:
     save(canvas, "figure4")
 
 
-def summary(found: Found) -> list[list[str]]:
-    """Write a row per experiment."""
+def summary(found: Found) -> str:
+    columns = {
+        "experiment": "{name}",
+        "k": "{k:.1f}",
+        **{name: f"{{{name}:.3f}}" for name in ("NWP", "NECD")},
+        "ach": "{achievement:.3f}",
+        "deviation": "{deviation:.3f}",
+        "unique solutions": "{unique:.0f}",
+        "seconds": "{median:.1f}",
+    }
     rows = []
-    for kind, value in EXPERIMENTS:
-        one = found.frame(kind, value)
-        figures = [
-            f"{one['k'].mean():.1f}",
-            *(f"{one[m].mean():.3f}" for m in ("NWP", "NECD", "achievement", "deviation")),
-        ]
-        rows.append([f"{kind} {value}", *figures, f"{one['unique'].mean():.0f}", f"{one['seconds'].median():.1f}"])
-    return rows
-
-
-# Claims.
+    for (kind, value), frame in found.frames.items():
+        told = frame.mean(numeric_only=True).to_dict()
+        rows.append({**told, "name": f"{kind} {value}", "median": frame["seconds"].median()})
+    return record.table(columns, rows)
 
 
 def means(of: dict[Any, np.ndarray], form: str) -> str:
@@ -225,7 +214,7 @@ def of_efficiency(found: Found) -> list[dict[str, str]]:
     """Check the claims of sections 4 and 6 on the reported solutions."""
     everything = flat(found.distinct)
     bits = sum(hierarchy.n_values - 1 for hierarchy in adult().quasi_identifiers.values())
-    deviations = found.frame("k", 5)["deviation"]
+    deviations = found.frames["k", 5]["deviation"]
     spread = f"deviation at k_pref = 5 from {deviations.min():.3f} to {deviations.max():.3f} over {len(SEEDS)} seeds"
     alone = everything["minima"] == 1
     return [
@@ -267,7 +256,7 @@ def of_populations(found: Found) -> list[dict[str, str]]:
 
 def of_weights(found: Found) -> list[dict[str, str]]:
     """Check the claims of section 6.3 on weights in general."""
-    frames = {name: found.frame("weights", name) for name in WEIGHTS}
+    frames = {name: found.frames["weights", name] for name in WEIGHTS}
     others = pd.concat([one for name, one in frames.items() if name != "wv1"])
     equal = [stats.mannwhitneyu(frames["wv1"][m], others[m], alternative="greater").pvalue for m in ("NWP", "NECD")]
     names = list(adult().quasi_identifiers)
@@ -286,7 +275,7 @@ def of_weights(found: Found) -> list[dict[str, str]]:
 
 def of_attributes(found: Found) -> list[dict[str, str]]:
     """Check the claims of section 6.3 on native country, age and the fourth vector."""
-    frames = {name: found.frame("weights", name) for name in WEIGHTS}
+    frames = {name: found.frames["weights", name] for name in WEIGHTS}
     country = {name: one[COUNTRY].to_numpy() for name, one in frames.items()}
     single = {name: (groups == 1).mean() for name, groups in country.items() if name not in OF_COUNTRY}
     more = np.concatenate([country[name] for name in OF_COUNTRY])
@@ -344,30 +333,23 @@ CLAIMS = (of_efficiency, of_privacy, of_populations, of_weights, of_attributes, 
 
 
 def report(found: Found) -> None:
-    """Figures, tables and claims."""
     figure("figure1", [(f"k_pref = {k}", found.runs["k", k][0]) for k in KS])
     figure("figure2", [(f"population {p}", found.runs["population", p][0]) for p in POPULATIONS])
     weights_figure(found)
     bias_figure(found)
     names = list(adult().quasi_identifiers)
-    groups = [[name, *(f"{mean:.1f}" for mean in found.frame("weights", name)[names].mean())] for name in WEIGHTS]
+    groups = [[name, *(f"{mean:.1f}" for mean in found.frames["weights", name][names].mean())] for name in WEIGHTS]
     claims = [claim for part in CLAIMS for claim in part(found)]
     machines = "; ".join(sorted({one["machine"] for one in found.distinct}))
     runs = [{k: v for k, v in one.items() if k != "shown"} for one in found.distinct]
     record.write(
         "dewri2009_preferences",
         {"claims": claims, "runs": runs},
-        f"Means over {len(SEEDS)} seeds of 50,000 evaluations each; {machines}. A run took the paper's authors about "
-        "15 minutes.",
-        record.markdown(
-            ["experiment", "k", "NWP", "NECD", "ach", "deviation", "unique solutions", "seconds"], summary(found)
-        ),
-        "For k_pref = 5 and populations of 100, 250 and 500 the paper reports k = 5, 7 and 5, and deviations of "
-        "-0.661, -0.610 and -0.649.",
-        "Groups of every attribute in the reported solution, by weight vector (Figure 3):",
-        record.markdown(["weights", *names], groups),
-        "What the paper finds, and what is found here:",
-        record.claims_table(claims),
+        n_seeds=len(SEEDS),
+        machines=machines,
+        summary=summary(found),
+        groups=record.markdown(["weights", *names], groups),
+        claims=record.claims_table(claims),
     )
 
 

@@ -3,8 +3,6 @@
 Domains are the values that occur, as the utilities of the paper's section 5.5 have it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -26,20 +26,19 @@ The parts, of which the runs that the results hold already are not run again unl
 Needs Adult.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import as_completed
-from importlib.resources import files
+from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 from benchmarks import record
-from benchmarks.papers.lunacek2006_optimum import TABLES, THRESHOLDS, draw_fronts, paragraphs
+from benchmarks.papers.lunacek2006_optimum import TABLES, THRESHOLDS, draw_fronts, second_half
 from benchmarks.papers.lunacek2006_runs import RATE, run
 from benchmarks.tables import crossover_problem
 from pymoo_anon.operators import PartitionCrossover, PerAttributeBitMutation, ReducedSurrogateCrossover
@@ -109,35 +108,27 @@ class Trials:
     """All runs, by variant and population."""
 
     def __init__(self, runs: list[dict]) -> None:
-        self.runs = runs
+        self.runs = pd.DataFrame(runs).set_index(["variant", "population"])
 
-    def of(self, variant: str, population: int) -> list[dict]:
-        return [run for run in self.runs if (run["variant"], run["population"]) == (variant, population)]
+    def losses(self, *of: Any) -> np.ndarray:
+        """Return the losses of a variant, or of a variant and a population."""
+        return self.runs["loss"].loc[of].to_numpy()
 
-    def losses(self, variant: str, population: int) -> np.ndarray:
-        return np.array([run["loss"] for run in self.of(variant, population)])
+    def curves(self, *of: Any) -> np.ndarray:
+        """Return the losses after every 1,000 evaluations of a variant and a population, a row a trial."""
+        return np.array(self.runs["curve"].loc[of].tolist(), dtype=float)
 
-    def all_losses(self, variant: str) -> np.ndarray:
-        return np.concatenate([self.losses(variant, p) for p in POPULATIONS])
-
-    def curves(self, variant: str, population: int) -> np.ndarray:
-        return np.array([run["curve"] for run in self.of(variant, population)])
-
-    def after(self, evaluations: int, variant: str, population: int) -> np.ndarray:
-        return self.curves(variant, population)[:, evaluations == GRID][:, 0]
+    def after(self, evaluations: int, *of: Any) -> np.ndarray:
+        return self.curves(*of)[:, evaluations == GRID][:, 0]
 
     def machines(self) -> str:
-        """Name the machines of the runs."""
-        made: dict[str, list[str]] = {}
-        for one in self.runs:
-            if one["variant"] not in made.setdefault(one["machine"], []):
-                made[one["machine"]].append(one["variant"])
+        made = self.runs.reset_index().groupby("machine", sort=False)["variant"].unique()
         told = [machine if len(made) == 1 else f"{'; '.join(of)} on {machine}" for machine, of in made.items()]
         return ". ".join(told)
 
     def near(self, variant: str) -> int:
         """Count the trials that end near the lowest loss of all trials."""
-        return int((self.all_losses(variant) <= NEAR * min(run["loss"] for run in self.runs)).sum())
+        return int((self.losses(variant) <= NEAR * self.runs["loss"].min()).sum())
 
 
 def lower(a: np.ndarray, b: np.ndarray) -> tuple[bool, str]:
@@ -184,7 +175,7 @@ def against_trad(trials: Trials, new: str) -> list[dict[str, str]]:
     text = f"within {NEAR - 1:.1%} of the lowest loss found: {ours} of {n} trials against {theirs} of {n} (p {p:.2g})"
     rows = [
         told("lower", *each(lower), new=new),
-        told("lower, together", lower(trials.all_losses(new), trials.all_losses("TRAD")), new=new),
+        told("lower, together", lower(trials.losses(new), trials.losses("TRAD")), new=new),
         told("narrower", *each(narrower), new=new),
         told("same", (p < 0.05, text), new=new),
     ]
@@ -232,59 +223,40 @@ def draw(trials: Trials, variants: tuple[str, ...], name: str) -> None:
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("general loss (thousands, lower is better)")
     axes[0].legend()
-    ticks = []
-    for place, population in enumerate(POPULATIONS):
-        for offset, variant in enumerate(variants):
-            box = boxes.boxplot(
-                trials.losses(variant, population) / 1000,
-                positions=[place * (len(variants) + 1) + offset],
-                widths=0.7,
-                patch_artist=True,
-                medianprops={"color": "black"},
-            )
-            box["boxes"][0].set_facecolor(COLOURS[variant])
-        ticks.append(place * (len(variants) + 1) + (len(variants) - 1) / 2)
-    boxes.set_xticks(ticks, [f"{population:,}" for population in POPULATIONS])
+    places = np.arange(len(POPULATIONS)) * (len(variants) + 1)
+    for offset, variant in enumerate(variants):
+        losses = [trials.losses(variant, population) / 1000 for population in POPULATIONS]
+        look = {"widths": 0.7, "patch_artist": True, "medianprops": {"color": "black"}}
+        for box in boxes.boxplot(losses, positions=places + offset, **look)["boxes"]:
+            box.set_facecolor(COLOURS[variant])
+    boxes.set_xticks(places + (len(variants) - 1) / 2, [f"{population:,}" for population in POPULATIONS])
     boxes.set_xlabel("population")
     boxes.set_title(f"best of {TRIALS} trials each")
     boxes.grid(alpha=0.3, axis="y")
-    low = min(run["loss"] for run in trials.runs) / 1000
+    low = trials.runs["loss"].min() / 1000
     high = max(trials.curves(v, p)[:, 1].mean() for v in variants for p in POPULATIONS) / 1000
     axes[0].set_ylim(low - 0.03 * (high - low), high)
     figure.savefig(record.RESULTS / f"lunacek2006_{name}.png", dpi=110)
 
 
-# The search space.
-
-
-def leaves(node: dict[str, Any]) -> list[dict[str, str]]:
-    """Return the leaves below a node of a taxonomy's file."""
-    below = node.get("children") or []
-    return [leaf for child in below for leaf in leaves(child)] if below else [{"name": node["name"]}]
-
-
-def nodes(node: dict[str, Any]) -> list[dict[str, Any]]:
-    """Yield a node of a taxonomy's file and all below it."""
-    return [node, *(one for child in node.get("children") or [] for one in nodes(child))]
-
-
-def country_trees(problem: BitStringProblem) -> dict[str, Taxonomy]:
+def country_trees(packaged: Taxonomy) -> dict[str, Taxonomy]:
     """Return the packaged tree of countries, and flatter ones over the same leaves."""
-    file = files("pymoo_anon.datasets") / "taxonomies" / "native-country.json"
-    tree = json.loads(file.read_text(encoding="utf-8"))
-    regions = [{"name": one["name"], "children": leaves(one)} for one in nodes(tree) if one["name"] in REGIONS]
-    found = {
-        "packaged, five levels": problem.taxonomies["native-country"],
-        "one level of six regions": Taxonomy({"name": tree["name"], "children": regions}),
-        "flat, no regions": Taxonomy({"name": tree["name"], "children": leaves(tree)}),
+    leaves = [{"name": leaf} for leaf in packaged.leaves]
+    of_leaves = [next(name for name in names if name in REGIONS) for names in zip(*packaged.levels(), strict=True)]
+    regions = [
+        {"name": region, "children": [leaf for leaf, own in zip(leaves, of_leaves, strict=True) if own == region]}
+        for region in REGIONS
+    ]
+    return {
+        "packaged, five levels": packaged,
+        "one level of six regions": Taxonomy({"name": packaged.name, "children": regions}),
+        "flat, no regions": Taxonomy({"name": packaged.name, "children": leaves}),
     }
-    assert len({one.n_bits for one in found.values()}) == 1
-    return found
 
 
 def search_space(problem: BitStringProblem) -> tuple[list[list[str]], list[dict[str, str]]]:
     """Return valid strings by tree of countries, with the paper's numbers."""
-    trees = country_trees(problem)
+    trees = country_trees(problem.taxonomies["native-country"])
     without = problem.n_strings // problem.taxonomies["native-country"].n_cuts
     sizes = {name: without * tree.n_cuts for name, tree in trees.items()}
     rows = [[name, f"{trees[name].n_cuts:,}", f"{n:,}", f"2^{np.log2(float(n)):.1f}"] for name, n in sizes.items()]
@@ -322,21 +294,23 @@ def of_validity(problem: BitStringProblem) -> list[dict[str, str]]:
     ]
 
 
-def summary(trials: Trials) -> list[list[str]]:
-    """Write a row per variant and population."""
+def summary(trials: Trials) -> str:
+    columns = {
+        "operator": "{variant}",
+        "population": "{population:,}",
+        **{name: f"{{{name}:,.0f}}" for name in ("best", "median", "mean", "sd", "distinct strings")},
+        "seconds a trial": "{seconds a trial:.1f}",
+    }
     rows = []
-    for variant in COLOURS:
-        for p in POPULATIONS:
-            losses, runs = trials.losses(variant, p), trials.of(variant, p)
-            numbers = [losses.min(), np.median(losses), losses.mean(), losses.std()]
-            distinct = np.mean([run["distinct"] for run in runs])
-            seconds = np.median([run["seconds"] for run in runs])
-            rows.append([variant, f"{p:,}", *(f"{n:,.0f}" for n in (*numbers, distinct)), f"{seconds:.1f}"])
-    return rows
+    for variant, p in product(COLOURS, POPULATIONS):
+        losses, runs = trials.losses(variant, p), trials.runs.loc[variant, p]
+        told = {"best": losses.min(), "median": np.median(losses), "mean": losses.mean(), "sd": losses.std()}
+        told |= {"distinct strings": runs["distinct"].mean(), "seconds a trial": runs["seconds"].median()}
+        rows.append({"variant": variant, "population": p, **told})
+    return record.table(columns, rows)
 
 
 def report(found: dict[str, Any]) -> None:
-    """Figures, tables and claims."""
     trials = Trials(found["runs"])
     problem = crossover_problem()
     draw(trials, (*READINGS, "TRAD"), "figure4")
@@ -348,48 +322,32 @@ def report(found: dict[str, Any]) -> None:
     claims += [claim for variant in (*READINGS, "TRAD") for claim in of_populations(trials, variant)]
     claims += [claim for new in READINGS for claim in of_duplicates(trials, new)]
     claims.sort(key=lambda one: one["section"])
-    minutes = sum(run["seconds"] for run in trials.runs) / 60
+    minutes = sum(run["seconds"] for run in found["runs"]) / 60
     record.write(
         "lunacek2006",
         {**found, "minutes": minutes, "n_strings": problem.n_strings, "claims": claims},
-        f"{TRIALS} trials of {EVALUATIONS:,} evaluations each; {trials.machines()}.",
-        "NEW in place crosses one child in ten with a random valid string, in the place of mutation. NEW beside does "
-        "so, and then mutates and repairs as TRAD does. The paper's words allow both. Seconds are too long where the "
-        f"load is greater than the number of cores; all trials together took {minutes:.0f} minutes.",
-        record.markdown(
-            ["operator", "population", "best", "median", "mean", "sd", "distinct strings", "seconds a trial"],
-            summary(trials),
-        ),
-        f"Of each operator's {len(POPULATIONS) * TRIALS} trials these end within {NEAR - 1:.1%} of the lowest loss "
-        f"that any trial found: {', '.join(f'{name} {trials.near(name)}' for name in COLOURS)}.",
-        f"Strings have {problem.n_var} bits, as in the paper. How many are valid depends on the tree of countries, "
-        "which the paper does not print; it gives 2^42 for all. A flat tree of countries takes away most:",
-        record.markdown(["tree of countries", "its cuts", "valid strings", "as a power"], trees),
-        "What the paper says, and what is found here (general loss, lower is better; one-sided rank-sum tests, a claim "
-        "holds at a population where p is below 5 %):",
-        record.claims_table(claims),
-        *paragraphs(found, list(COLOURS)),
+        TRIALS=TRIALS,
+        EVALUATIONS=EVALUATIONS,
+        machines=trials.machines(),
+        summary=summary(trials),
+        n_trials=len(POPULATIONS) * TRIALS,
+        near=NEAR - 1,
+        ends=", ".join(f"{name} {trials.near(name)}" for name in COLOURS),
+        n_bits=problem.n_var,
+        trees=record.markdown(["tree of countries", "its cuts", "valid strings", "as a power"], trees),
+        claims=record.claims_table(claims),
+        optimum=second_half(found, list(COLOURS)),
     )
 
 
 def key_of(part: str) -> str:
-    """Return where the results hold the runs of a part."""
     return "runs" if part == "trials" else part
-
-
-def known() -> dict[str, Any]:
-    """Return the stored results by part."""
-    found = record.stored("lunacek2006")
-    for one in found.setdefault("runs", []):
-        if "task" not in one:
-            one["task"] = ["trial", one["variant"], one["population"], one["seed"], EVALUATIONS]
-    return found
 
 
 def keep(part: str, made: dict[str, Any]) -> None:
     """Replace an earlier run, in the order of the tasks, and write all results."""
     # Read anew, so that another part may run at the same time.
-    found, name = known(), key_of(part)
+    found, name = record.stored("lunacek2006"), key_of(part)
     # Runs of other settings than those of now are not kept.
     others = [one for one in found.get(name, []) if one["task"] != made["task"] and one["task"] in PARTS[part]]
     found[name] = sorted([*others, made], key=lambda one: PARTS[part].index(one["task"]))
@@ -403,8 +361,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="run also what the results hold")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
-    record.RESULTS.mkdir(exist_ok=True)
-    found = known()
+    found = record.stored("lunacek2006")
     for part in options.parts:
         held = [] if options.again else [one["task"] for one in found.get(key_of(part), [])]
         missing = [task for task in PARTS[part] if task not in held]
@@ -416,7 +373,7 @@ def main() -> None:
             for done in as_completed([pool.submit(run, task) for task in missing[1:]]):
                 keep(part, done.result())
                 print(part, *done.result()["task"], flush=True)
-    found = known()
+    found = record.stored("lunacek2006")
     lacking = [part for part in PARTS if key_of(part) not in found]
     if lacking:
         print(f"The page is written once all parts were run; these were not: {', '.join(lacking)}.")

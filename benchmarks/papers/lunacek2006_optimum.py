@@ -1,7 +1,5 @@
 """The page's second half: trials beside the proven optimum, and fronts of k and loss."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -64,7 +62,7 @@ def of_trials(found: Found, variants: list[str], optimum: float) -> list[list[st
     return [*rows, beside(["pair-exact local search, one start", "–"], runs, optimum, 2)]
 
 
-def of_iyengar(found: Found) -> str:
+def of_iyengar(found: Found) -> dict[str, Any]:
     """Compare a population of 5,000 at the end of smaller ones."""
     runs, evaluations = found["iyengar"], found["runs"][0]["task"][-1]
     told = []
@@ -73,25 +71,17 @@ def of_iyengar(found: Found) -> str:
         large = [float(run["curve"][evaluations // 1000 - 1]) for run in runs if run["variant"] == variant]
         small = [run["loss"] for run in found["runs"] if run["variant"] == variant]
         told.append(f"{variant} {np.mean(large):,.0f} against {np.mean(small):,.0f}")
-    return (
-        f"Iyengar's population of {runs[0]['population']:,} is, as the paper supposes (section 5), slower than "
-        f"necessary: after {evaluations:,} evaluations its mean loss is {'; '.join(told)} with the smaller ones. The "
-        f"paper does not say how many evaluations he gave it; here it has {runs[0]['task'][-1]:,}."
-    )
+    return {
+        "iyengar": runs[0]["population"],
+        "evaluations": evaluations,
+        "losses": "; ".join(told),
+        "iyengar_evaluations": runs[0]["task"][-1],
+    }
 
 
-def of_proof(own: Run) -> str:
-    """Write the cost of the proof and its gap over time."""
+def gaps_of(own: Run) -> str:
     gaps = [f"{gap:,.0f} after {seconds:,.0f} s" for seconds, _, gap in own["gaps"] if gap > 0]
-    shown = gaps[:: max(len(gaps) // 5, 1)]
-    return (
-        f"**{own['loss']:,.6f} is the least loss of all strings.** `BranchAndBound` proves it in "
-        f"{own['seconds']:,.0f} s of one processor, {own['evaluated']:,} strings evaluated ({own['machine']}). Until "
-        f"then the least loss could have been lower by {', '.join(shown)}."
-    )
-
-
-# Fronts of k and loss.
+    return ", ".join(gaps[:: max(len(gaps) // 5, 1)])
 
 
 def curve(points: list[list[float]], k: float) -> float:
@@ -100,7 +90,6 @@ def curve(points: list[list[float]], k: float) -> float:
 
 
 def all_points(found: Found, part: str) -> dict[str, list[list[float]]]:
-    """Return the points of every algorithm."""
     table, _ = TABLES[part]
     names = ("BranchAndBound", "BitStringLocalSearch", "NSGA-II")
     genitor = [point for k in THRESHOLDS for point in of_task(found, part, "least", table, k)["points"]]
@@ -108,7 +97,6 @@ def all_points(found: Found, part: str) -> dict[str, list[list[float]]]:
 
 
 def of_front(found: Found, part: str) -> list[str]:
-    """Write the share of the front found by each algorithm, and its cost."""
     points, (table, title) = all_points(found, part), TABLES[part]
     proof = of_task(found, part, "front", table, "BranchAndBound")
     reference = proof["points"] if proof["certified"] else [point for own in points.values() for point in own]
@@ -128,35 +116,24 @@ def of_front(found: Found, part: str) -> list[str]:
 def told_of_front(found: Found, part: str) -> str:
     """Write the cost of each algorithm, and the reach of the proof."""
     table, _ = TABLES[part]
-    proof, pairs, population = (
-        of_task(found, part, "front", table, name) | {"name": name}
-        for name in ("BranchAndBound", "BitStringLocalSearch", "NSGA-II")
-    )
+    names = {"proof": "BranchAndBound", "pairs": "BitStringLocalSearch", "population": "NSGA-II"}
+    own = {}
+    for key, name in names.items():
+        run = of_task(found, part, "front", table, name)
+        own[key] = run | {"name": name, "size": len(run["points"]), "effort": run["task"][-1]}
+    proof = own["proof"] | {"proven": sum(gap <= 0 for gap in own["proof"]["gap"]), "most": max(own["proof"]["gap"])}
+    reach = record.words("lunacek2006_front_" + ("proven" if proof["certified"] else "stopped"), **proof)
     least = [of_task(found, part, "least", table, k) for k in THRESHOLDS]
-    for own in (proof, pairs, population):
-        own |= {"size": len(own["points"]), "effort": own["task"][-1]}
-    if proof["certified"]:
-        reach = "`{name}` proves all {size} points of the front in {seconds:,.0f} s."
-    else:
-        reach = (
-            "`{name}` was stopped after {effort} s on a clock, of which it had {seconds:,.0f} s: proven are {proven} "
-            "of its {size} points, from the smallest k on, and no other loss could be lower by more than {most:,.0f}."
-        )
-        proof |= {"proven": sum(gap <= 0 for gap in proof["gap"]), "most": max(proof["gap"])}
-    lines = [
-        "Seconds are those of one processor.",
-        reach.format_map(proof),
-        "`{name}` finds {size} points in {effort} walks, {seconds:,.0f} s and {evaluations:,} evaluated "
-        "strings.".format_map(pairs),
-        "{name} (population 100, NEW's crossover and NEW beside's mutation) finds {size} in {effort:,} evaluations and "
-        "{seconds:,.0f} s.".format_map(population),
-        f"GENITOR (NEW beside, population 500) has one run of {least[0]['task'][-1]:,} evaluations, "
-        f"{np.mean([own['seconds'] for own in least]):,.0f} s, for each k of at least "
-        f"{', '.join(map(str, THRESHOLDS))}.",
-    ]
-    missed = sum(not own["points"] for own in least)
-    lines += [f"{missed} of these find no string with so large a k."] if missed else []
-    return " ".join(lines)
+    missed = sum(not one["points"] for one in least)
+    text = record.words(
+        "lunacek2006_front",
+        reach=reach,
+        **own,
+        evaluations=least[0]["task"][-1],
+        seconds=np.mean([one["seconds"] for one in least]),
+        thresholds=", ".join(map(str, THRESHOLDS)),
+    )
+    return text + (f" {missed} of these find no string with so large a k." if missed else "")
 
 
 def draw_fronts(found: Found) -> None:
@@ -181,20 +158,15 @@ def draw_fronts(found: Found) -> None:
     figure.savefig(record.RESULTS / "lunacek2006_fronts.png", dpi=110)
 
 
-def paragraphs(found: Found, variants: list[str]) -> list[str]:
-    """Write the second half of the page."""
+def second_half(found: Found, variants: list[str]) -> str:
     proof = of_task(found, "proof", "proof")
     head = ["operator", "population", "ends in it", "above it: median", "mean", "worst"]
     head += ["evaluations for one that does", "seconds for one that does"]
-    return [
-        "## Beside the optimum",
-        of_proof(proof),
-        "How often runs end in the optimum, how far above it the others stay, and what a run that ends there costs: "
-        "evaluations and seconds of all runs, divided by those that do.",
-        record.markdown(head, of_trials(found, variants, proof["loss"])),
-        of_iyengar(found),
-        "## The front of k and loss",
-        "Nothing is suppressed. The losses of every algorithm with a k so large, beside the least that is known.",
-        *of_front(found, "fronts"),
-        *of_front(found, "preferences"),
-    ]
+    return record.words(
+        "lunacek2006_optimum",
+        proof=proof,
+        gaps=gaps_of(proof),
+        trials=record.markdown(head, of_trials(found, variants, proof["loss"])),
+        **of_iyengar(found),
+        **{part: "\n\n".join(of_front(found, part)) for part in TABLES},
+    )

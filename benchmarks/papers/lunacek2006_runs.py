@@ -3,8 +3,6 @@
 Every run returns what is kept of it, as JSON takes it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import partial
@@ -52,7 +50,6 @@ class ImmigrantsBesideBits(Mutation):
 
 
 def algorithm(variant: str, pop_size: int) -> GENITOR:
-    """GENITOR with the operators of one variant."""
     name, _, duplicates = variant.partition(", ")
     options: dict[str, Any] = {"eliminate_duplicates": not duplicates}
     if name != "NEW in place":
@@ -125,7 +122,6 @@ def starts() -> dict[str, Any]:
 
 
 def strings(table: str, **asked: Any) -> BitStringProblem:
-    """Return the strings of a paper, with nothing suppressed."""
     if table == "PREF":
         return BitStringProblem(preference_table(), suppression=0, **asked)
     problem = crossover_problem()
@@ -180,13 +176,7 @@ def points(problem: BitStringProblem, pop: Population) -> list[list[float]]:
     return np.unique(problem.natural(pop.get("F")), axis=0).tolist()
 
 
-RUNS: dict[str, Callable[..., dict[str, Any]]] = {
-    "trial": trial,
-    "proof": proof,
-    "starts": starts,
-    "front": front,
-    "least": least,
-}
+RUNS: dict[str, Callable[..., dict[str, Any]]] = {own.__name__: own for own in (trial, proof, starts, front, least)}
 
 
 def run(task: list[Any]) -> dict[str, Any]:

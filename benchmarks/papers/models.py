@@ -7,55 +7,22 @@ distribution, which then is the input's. About two minutes; needs Adult, and pyc
 older than this package's: `pip install --no-deps pycanon`.
 """
 
-from __future__ import annotations
-
-import time
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from benchmarks import record
-from benchmarks.tables import recoded
-from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    BasicBetaLikeness,
-    Discernibility,
-    DistinctLDiversity,
-    KAnonymity,
-    Objective,
-    TCloseness,
-)
+from benchmarks.speed.peers import ByPycanon
+from benchmarks.tables import k, l
+from pymoo_anon.datasets import fetch_adult
+from pymoo_anon.objectives import AlphaDeassociation, BasicBetaLikeness, Discernibility, TCloseness
 from pymoo_anon.problems import LatticeProblem
 
 N_NODES = 50
 # pycanon walks over all classes and values in Python.
 MOST_CLASSES = 500
 
-OBJECTIVES: list[Objective] = [
-    KAnonymity(),
-    DistinctLDiversity("occupation"),
-    TCloseness("occupation"),
-    BasicBetaLikeness("occupation"),
-    AlphaDeassociation("occupation"),
-    Discernibility(),
-]
-
-
-def by_pycanon() -> dict[str, Callable[[pd.DataFrame, list[str]], float]]:
-    """Return the same models as functions of released rows."""
-    from pycanon import anonymity
-    from pycanon.metrics import discernability_metric
-
-    return {
-        "k": anonymity.k_anonymity,
-        "l": lambda rows, names: anonymity.l_diversity(rows, names, ["occupation"]),
-        "t": lambda rows, names: anonymity.t_closeness(rows, names, ["occupation"]),
-        "beta": lambda rows, names: anonymity.basic_beta_likeness(rows, names, ["occupation"]),
-        "alpha": lambda rows, names: anonymity.alpha_k_anonymity(rows, names, ["occupation"])[0],
-        "DM": lambda rows, names: discernability_metric(rows, rows, names),
-    }
+OTHERS = [kind("occupation") for kind in (TCloseness, BasicBetaLikeness, AlphaDeassociation)]
 
 
 def random_nodes(problem: LatticeProblem) -> np.ndarray:
@@ -68,25 +35,25 @@ def random_nodes(problem: LatticeProblem) -> np.ndarray:
 
 def main() -> None:
     table = fetch_adult()
-    problem = LatticeProblem(table, OBJECTIVES)
+    problem = LatticeProblem(table, [k, l, *OTHERS, Discernibility()])
     X = random_nodes(problem)
     own = problem.natural(problem.compute(X))
-    frame, names = fetch_adult_frame(), list(table.quasi_identifiers)
-    programs = by_pycanon()
-    theirs = np.empty_like(own)
-    seconds = np.zeros(len(OBJECTIVES))
-    for i, x in enumerate(X):
-        rows = recoded(frame, table.quasi_identifiers, x)
-        for j, name in enumerate(problem.objective_names):
-            began = time.perf_counter()
-            theirs[i, j] = programs[name](rows, names)
-            seconds[j] += time.perf_counter() - began
+    program, runs = ByPycanon(table), []
+    for x in X:
+        rows, models = program.rows(x), [program.models[name] for name in problem.objective_names]
+        runs.append([record.timed(partial(model, rows, list(table.quasi_identifiers))) for model in models])
+    theirs, seconds = np.moveaxis(np.array(runs, dtype=float), -1, 0)
     apart = np.abs(own - theirs).max(axis=0)
     assert (apart <= 1e-9).all(), dict(zip(problem.objective_names, apart, strict=True))
 
-    told = zip((len(np.unique(values)) for values in own.T), apart.tolist(), seconds / len(X), strict=True)
-    names = ("distinct values", "largest difference", "pycanon seconds a node")
-    models = {name: dict(zip(names, one, strict=True)) for name, one in zip(problem.objective_names, told, strict=True)}
+    models = {
+        name: {
+            "distinct values": len(np.unique(values)),
+            "largest difference": float(largest),
+            "pycanon seconds a node": float(spent.mean()),
+        }
+        for name, values, largest, spent in zip(problem.objective_names, own.T, apart, seconds.T, strict=True)
+    }
     columns = {
         "model": "{name}",
         "distinct values": "{distinct values}",
@@ -96,9 +63,8 @@ def main() -> None:
     record.write(
         "models",
         {"machine": record.machine(), "nodes": len(X), "models": models},
-        f"{len(X)} random nodes of Adult's lattice with at most {MOST_CLASSES} classes, as pycanon is slow with more; "
-        f"{record.line()}.",
-        record.table(columns, [{"name": name, **one} for name, one in models.items()]),
+        MOST_CLASSES=MOST_CLASSES,
+        models=record.table(columns, [{"name": name, **one} for name, one in models.items()]),
     )
 
 

@@ -8,11 +8,7 @@ Each part runs in a process of its own; one that is not asked for keeps its earl
 DuckDB. Less than half an hour on two quiet cores without it, of which the tests take ten minutes; needs Adult.
 """
 
-from __future__ import annotations
-
 import argparse
-import json
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -36,41 +32,26 @@ HUGE = "huge"
 
 
 def run(part: str) -> Any:
-    """Measure a part in its own process, and return its figures or None."""
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.speed", "--part", part], stdout=subprocess.PIPE, text=True, check=False
-    )
-    if done.returncode:
-        print(f"{part} failed: its earlier figures stay", file=sys.stderr)
-        return None
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def waits(found: dict[str, dict[str, float]]) -> str:
-    """Write the waiting times as a table."""
-    rows = [{"work": name, **one} for name, one in found.items()]
-    return record.table({"work": "{work}", "CPU s": "{cpu:.2f}", "s": "{seconds:.2f}"}, rows)
+    return scale.rows([scale.HUGE], ["duckdb"]) if part == HUGE else PARTS[part]()
 
 
 def summary(parts: dict[str, Any]) -> str:
-    """Write the most important figures."""
     rows = []
     for part in ("start", "tests"):
         rows += [
             [name, f"{one['cpu']:.1f} s of the processor, {one['seconds']:.1f} s on the wall"]
-            for name, one in parts.get(part, {}).items()
+            for name, one in parts[part].items()
         ]
-    if "lattices" in parts:
-        ratios = [one["ratio"] for one in parts["lattices"].values()]
-        told = f"{max(ratios):.2f} at most, {float(np.median(ratios)):.2f} in the median"
-        rows.append([f"proof / exhaustive search, {len(ratios)} stored lattices", told])
-    if "csv" in parts:
-        middle = scale.middle_run(parts["csv"])
-        copy, whole = middle["copy"]["cpu"], sum(one["cpu"] for name, one in middle.items() if name != "copy")
-        without = (whole - middle["search"]["cpu"]) / copy
-        rows.append([f"{scale.CSV_ROWS:,} rows, CSV to CSV, without the search", f"{without:.1f} of DuckDB's copies"])
-        rows.append(["the whole way of these", f"{whole:.1f} s of the processor"])
-    for n_rows, engines in parts.get("rows", {}).items():
+    ratios, csv = [one["ratio"] for one in parts["lattices"].values()], scale.told_of_csv(parts["csv"])
+    rows += [
+        [
+            f"proof / exhaustive search, {len(ratios)} stored lattices",
+            f"{max(ratios):.2f} at most, {float(np.median(ratios)):.2f} in the median",
+        ],
+        [f"{scale.CSV_ROWS:,} rows, CSV to CSV, without the search", f"{csv['copies']:.1f} of DuckDB's copies"],
+        ["the whole way of these", f"{csv['whole']:.1f} s of the processor"],
+    ]
+    for n_rows, engines in parts["rows"].items():
         steps = engines.get("duckdb", {})
         if "count again" in steps and int(n_rows) > 10**6:
             ways = {name: steps[name]["cpu"] for name in ("aggregate", "search", "recode and write", "count again")}
@@ -82,43 +63,44 @@ def summary(parts: dict[str, Any]) -> str:
     return record.markdown(["work", "takes"], [*rows, ["lines of the package", f"{start.lines():,}"]])
 
 
-def page(parts: dict[str, Any], machine: dict[str, Any]) -> list[str]:
-    """Write all figures."""
-    text = [f"{record.line(machine)}.", summary(parts)]
-    if "searches" in parts:
-        text += ["Searches by one thread, nothing remembered, the best of three:", waits(parts["searches"])]
-    if "lattices" in parts:
-        text += [lattices.text_of(parts["lattices"])]
-    if "rows" in parts:
-        text += [
-            "Rows of the census in a Parquet file, each step in a process of its own; 100,000,000 are a million, "
-            "each a hundred times at ages that a hash moves:",
-            scale.text_of_rows(parts["rows"]),
-            scale.text_of_ten(parts["rows"]),
-        ]
-    text += [scale.text_of_csv(parts["csv"])] if "csv" in parts else []
-    text += [scale.text_of_wide(parts["wide"])] if "wide" in parts else []
-    return text
+def page(parts: dict[str, Any], machine: dict[str, Any]) -> str:
+    searches = [{"work": name, **one} for name, one in parts["searches"].items()]
+    return record.words(
+        "speed",
+        machine=record.line(machine),
+        summary=summary(parts),
+        searches=record.table({"work": "{work}", "CPU s": "{cpu:.2f}", "s": "{seconds:.2f}"}, searches),
+        n_lattices=len(parts["lattices"]),
+        turns=lattices.TURNS,
+        lattices=lattices.table_of(parts["lattices"]),
+        rows=scale.table_of_rows(parts["rows"]),
+        most=scale.told_of_most(parts["rows"]),
+        csv_rows=scale.CSV_ROWS,
+        csv=scale.told_of_csv(parts["csv"]),
+        wide_columns=scale.WIDE_COLUMNS,
+        wide=parts["wide"],
+        table_of_wide=record.markdown(scale.HEAD[:3], [line[:3] for line in scale.lines_of(parts["wide"], None)]),
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help="the parts to measure")
     parser.add_argument("--huge", action="store_true", help="10^8 rows, too")
-    parser.add_argument("--part", choices=[*PARTS, HUGE], help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    if asked.part:
-        print(json.dumps(scale.rows([scale.HUGE], ["duckdb"]) if asked.part == HUGE else PARTS[asked.part]()))
-        return
-    parts = record.stored("speed").get("parts", {})
+    parts = record.stored("speed")["parts"]
     for part in [*asked.only, *([HUGE] if asked.huge else [])]:
         print(part, file=sys.stderr, flush=True)
-        found = run(part)
-        if found is not None:
+        try:
+            with record.processes(1) as pool:
+                found = pool.submit(run, part).result()
+        except Exception as error:
+            print(f"{part} failed, and its earlier figures stay: {error}", file=sys.stderr)
+        else:
             # Rows that were not asked for stay.
-            parts |= {"rows": parts.get("rows", {}) | found} if part in ("rows", HUGE) else {part: found}
+            parts |= {"rows": parts["rows"] | found} if part in ("rows", HUGE) else {part: found}
         machine = record.machine()
-        record.write("speed", {"machine": machine, "parts": parts}, *page(parts, machine))
+        record.write("speed", {"machine": machine, "parts": parts}, page(parts, machine))
 
 
 if __name__ == "__main__":

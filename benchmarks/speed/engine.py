@@ -6,15 +6,13 @@ Adult with eight quasi-identifiers, at most 1 % of the tuples suppressed. Before
 agree on every node. About nine minutes; needs Adult, and pycanon for one of the rows (left out where it is missing).
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -182,17 +180,19 @@ SEARCHES = {
 
 def searches() -> tuple[dict, str]:
     found = {name: clocked(searching) for name, searching in SEARCHES.items()}
-    rows = []
-    for name, one in found.items():
-        nodes, operators = one["nodes"] / one["seconds"], one["operators"] / one["seconds"]
-        shares = [f"{share:.0%}" for share in (nodes, operators, 1 - nodes - operators)]
-        rows.append([name, f"{one['seconds']:.2f}", f"{one['distinct']:,.0f}", *shares])
-    return found, record.markdown(["search", "seconds", "distinct points", "computing", "operators", "pymoo"], rows)
+    columns = {
+        "search": "{name}",
+        "seconds": "{seconds:.2f}",
+        "distinct points": "{distinct:,.0f}",
+        "computing": lambda one: f"{one['nodes'] / one['seconds']:.0%}",
+        "operators": lambda one: f"{one['operators'] / one['seconds']:.0%}",
+        "pymoo": lambda one: f"{1 - (one['nodes'] + one['operators']) / one['seconds']:.0%}",
+    }
+    return found, record.table(columns, [{"name": name, **one} for name, one in found.items()])
 
 
 def threads() -> tuple[dict, str]:
-    """Time all nodes with six objectives, in batches, on one and two threads."""
-    found, rows = {}, []
+    found = {}
     for size in (64, 256, 1024, 4096):
         batches = list(problem().batches(size))
         one, two = (
@@ -200,51 +200,46 @@ def threads() -> tuple[dict, str]:
             for own in (problem(), problem(n_threads=2))
         )
         found[size] = {"one": one, "two": two}
-        rows.append([f"{size:,}", f"{one:.2f}", f"{two:.2f}", f"{two / one:.2f}"])
-    return found, record.markdown(["nodes in a batch", "seconds, 1 thread", "2 threads", "ratio"], rows)
+    columns = {
+        "nodes in a batch": "{size:,}",
+        "seconds, 1 thread": "{one:.2f}",
+        "2 threads": "{two:.2f}",
+        "ratio": lambda own: f"{own['two'] / own['one']:.2f}",
+    }
+    return found, record.table(columns, [{"size": size, **own} for size, own in found.items()])
 
 
-def growth() -> tuple[dict, str]:
-    """Five objectives on random nodes: growth with rows, and so with distinct tuples."""
-    found, rows = {}, []
-    for n_rows in (10**4, 10**5, 10**6, 10**7):
-        table = make_census(n_rows)
-        us = microseconds_of_table(table)
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        found[n_rows] = {"distinct": table.n_distinct, "microseconds": us, "peak GB": memory}
-        per_tuple = us / table.n_distinct * 1e3
-        rows.append([f"{n_rows:,}", f"{table.n_distinct:,}", f"{us:,.0f}", f"{per_tuple:.1f}", f"{memory:.2f}"])
-    return found, record.markdown(["rows", "distinct tuples", "µs a node", "ns a tuple", "peak GB"], rows)
-
-
-def growth_of_tuples() -> tuple[dict, str]:
-    """Time random nodes of Adult with fewer attributes and five objectives."""
-    found, rows = {}, []
-    for n in range(2, len(QUASI_IDENTIFIERS) + 1):
-        table = fetch_adult(QUASI_IDENTIFIERS[:n])
-        us = microseconds_of_table(table)
-        found[n] = {"distinct": table.n_distinct, "microseconds": us}
-        per_tuple = us / table.n_distinct * 1e3
-        rows.append([f"{n}", f"{table.n_distinct:,}", f"{us:,.0f}", f"{per_tuple:.1f}"])
-    return found, record.markdown(["attributes", "distinct tuples", "µs a node", "ns a tuple"], rows)
-
-
-def microseconds_of_table(table: Microdata) -> float:
-    own = problem(FIVE, table)
-    return microseconds(own, random_nodes(own, 40))
+def growth(first: str, tables: Mapping[int, Callable[[], Microdata]], **more: str) -> tuple[dict, str]:
+    """Five objectives on random nodes of tables that grow, and so do their distinct tuples."""
+    found = {}
+    for n, make in tables.items():
+        table = make()
+        own = problem(FIVE, table)
+        found[n] = {"distinct": table.n_distinct, "microseconds": microseconds(own, random_nodes(own, 40))}
+        if more:
+            found[n]["peak GB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    columns = {
+        first: "{n:,}",
+        "distinct tuples": "{distinct:,}",
+        "µs a node": "{microseconds:,.0f}",
+        "ns a tuple": lambda own: f"{own['microseconds'] / own['distinct'] * 1e3:.1f}",
+        **more,
+    }
+    return found, record.table(columns, [{"n": n, **own} for n, own in found.items()])
 
 
 def main() -> None:
     by_set, set_table = points()
     by_program, program_table = programs()
-    numpy_seconds = median_seconds(
-        lambda: [program(x) for program in (ByNumpy(TABLE, LIMIT),) for x in problem().nodes(0, 17_920)], repeats=1
-    )
+    by_numpy = ByNumpy(TABLE, LIMIT)
+    numpy_seconds = median_seconds(lambda: [by_numpy(x) for x in problem().nodes(0, 17_920)], repeats=1)
     found, search_table = searches()
     cold, warm = first_calls()
     threaded, thread_table = threads()
-    growing, growth_table = growth()
-    growing_tuples, tuple_table = growth_of_tuples()
+    larger = {n: partial(make_census, n) for n in (10**4, 10**5, 10**6, 10**7)}
+    growing, growth_table = growth("rows", larger, **{"peak GB": "{peak GB:.2f}"})
+    wider = {n: partial(fetch_adult, QUASI_IDENTIFIERS[:n]) for n in range(2, len(QUASI_IDENTIFIERS) + 1)}
+    growing_tuples, tuple_table = growth("attributes", wider)
     record.write(
         "engine",
         {
@@ -257,22 +252,16 @@ def main() -> None:
             "growth": growing,
             "growth of tuples": growing_tuples,
         },
-        f"Adult, 30,162 rows, {TABLE.n_distinct:,} distinct tuples; medians; {record.line()}.",
-        "Microseconds a point that was never seen before, by objective set, one thread:",
-        set_table,
-        roofline(by_set[f"{N_NODES} random nodes, in one batch"][list(SETS).index("k, l, S_k, S_l, GLM")]),
-        f"The same {N_NODES} random nodes by other programs, which agree on them:",
-        program_table,
-        f"The first node in a new process takes {cold:.1f} s with nothing compiled yet, {warm:.2f} s after that. All "
-        f"17,920 nodes take the numpy program {numpy_seconds:.1f} s.",
-        "Where the time of a search goes: computing distinct points, the operators, and pymoo's loop around them.",
-        search_table,
-        "The whole lattice in batches, six objectives, on one thread and on two:",
-        thread_table,
-        "Five objectives on larger tables of eight attributes:",
-        growth_table,
-        f"Five objectives on the {TABLE.n_rows:,} rows of Adult, whose distinct tuples grow with the attributes:",
-        tuple_table,
+        n_distinct=TABLE.n_distinct,
+        set_table=set_table,
+        roofline=roofline(by_set[f"{N_NODES} random nodes, in one batch"][list(SETS).index("k, l, S_k, S_l, GLM")]),
+        n_nodes=N_NODES,
+        program_table=program_table,
+        search_table=search_table,
+        thread_table=thread_table,
+        growth_table=growth_table,
+        n_rows=TABLE.n_rows,
+        tuple_table=tuple_table,
     )
 
 

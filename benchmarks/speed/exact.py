@@ -1,20 +1,15 @@
 """Cost of proofs by branch and bound, and the gaps of unfinished ones.
 
-    python -m benchmarks.speed.exact [--only stored large strings long_strings unstored local_search]
+    python -m benchmarks.speed.exact [--only stored large strings long_strings]
 
 The five sets of objectives of Dewri et al. 2010 on Adult with at most 301 suppressed tuples; Adult with twelve
 quasi-identifiers; and bit strings: Lunacek et al.'s problem, fronts of k and loss, and the 105 bits of Dewri et al.
-2009. Then, on pages of their own, `unstored.py` and `local_search.py`.
-Each part runs in a process of its own, which tells its memory. A part that is not asked for keeps its earlier results.
-About half an hour; needs Adult.
+2009. Each part runs in a process of its own, which tells its memory. A part that is not asked for keeps its earlier
+results. About half an hour; needs Adult.
 """
-
-from __future__ import annotations
 
 import argparse
 import resource
-import subprocess
-import sys
 import time
 from functools import cache, partial
 from typing import Any
@@ -27,7 +22,16 @@ from pymoo.termination.max_time import TimeBasedTermination
 
 from benchmarks import record
 from benchmarks.speed.peers import ByNumpy
-from benchmarks.tables import BELOW_15, SETS, crossover_problem, glm, k, large_table, preference_table
+from benchmarks.tables import (
+    BELOW_15,
+    SETS,
+    assert_same_front,
+    crossover_problem,
+    glm,
+    k,
+    large_table,
+    preference_table,
+)
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem
@@ -80,49 +84,37 @@ def proof(problem: AnonymizationProblem, seconds: float) -> dict[str, Any]:
 
 
 def stored() -> dict:
-    """Return the five sets of Dewri et al."""
     return {"sets": [proven(name) for name in SETS]}
 
 
 @cache
 def _numpy_program() -> tuple[ByNumpy, np.ndarray]:
-    """Return the numpy program of `engine.py` and random nodes for it."""
+    """Return the numpy program of `engine.py`, and random nodes for it."""
     problem = LatticeProblem(fetch_adult(), [k, glm], suppression=301)
-    X = np.random.default_rng(0).integers(0, problem.lengths + 1, size=(REPEATS * NUMPY_NODES, problem.n_var))
+    X = np.random.default_rng(0).integers(0, problem.lengths + 1, size=(REPEATS, NUMPY_NODES, problem.n_var))
     return ByNumpy(fetch_adult(), 301), X
 
 
-def _numpy_node(first: int) -> float:
-    """Return the numpy program's processor seconds per random node."""
-    program, X = _numpy_program()
-    program(X[0])
-    return record.timed(lambda: [program(x) for x in X[first : first + NUMPY_NODES]])[1] / NUMPY_NODES
-
-
-def in_order(F: np.ndarray) -> np.ndarray:
-    return F[np.lexsort(F.T[::-1])]
-
-
 def proven(name: str) -> dict:
-    """Nodes and seconds of the processor to the proof, beside exhaustive search."""
     objectives, label, paper = SETS[name]
     table = fetch_adult(label=label)
 
     def problem() -> LatticeProblem:
         return LatticeProblem(table, objectives, suppression=301)
 
-    exact = in_order(problem().pareto_front())
+    exact, (program, X) = problem().pareto_front(), _numpy_program()
     seconds, exhaustive, numpy_node = [], [], []
     # Proofs, exhaustive search and nodes of the numpy program take turns: the machine is as fast for all.
-    for i in range(REPEATS):
+    for nodes in X:
         own = problem()
         res, took = record.timed(partial(minimize, own, BranchAndBound(), seed=1))
         seconds.append(took)
-        np.testing.assert_array_equal(in_order(res.F), exact)
+        assert_same_front(res.F, exact)
         every, took = record.timed(lambda: minimize(problem(), ExhaustiveSearch(), seed=1))
         exhaustive.append(took)
-        np.testing.assert_array_equal(in_order(every.F), exact)
-        numpy_node.append(_numpy_node(i * NUMPY_NODES))
+        assert_same_front(every.F, exact)
+        program(nodes[0])  # warms
+        numpy_node.append(record.timed(partial(list, map(program, nodes)))[1] / NUMPY_NODES)
     algorithm = res.algorithm
     return {
         "objectives": name,
@@ -188,67 +180,46 @@ def long_strings() -> dict:
 RUNS = {"stored": stored, "large": large, "strings": strings, "long_strings": long_strings}
 
 
-# The page.
-
-
 def run(part: str) -> dict:
-    """Run one part, and return its figures and peak memory."""
     found: dict[str, Any] = RUNS[part]()
     return {**found, "GB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, "machine": record.machine()}
 
 
-def yes(certified: bool) -> str:
-    return "yes" if certified else "no"
+CERTIFIED = {"certified": lambda one: "yes" if one["certified"] else "no"}
+SETS_COLUMNS = {
+    "objectives": "{objectives}",
+    "nodes": lambda one: f"{one['nodes']:,} ({one['nodes'] / one['lattice']:.1%})",
+    "paper's PBG-EA": "{paper:,}",
+    "front": "{front}",
+    **CERTIFIED,
+    "seconds": "{seconds:.3f}",
+    "exhaustive search": "{exhaustive:.3f}",
+    "numpy nodes": "{numpy nodes:.0f}",
+}
+STRINGS_COLUMNS = {
+    "problem": "{name}",
+    **CERTIFIED,
+    "seconds": "{seconds:.1f}",
+    "front": "{front:,}",
+    "proven": "{proven:,}",
+    "largest gap": "{gap:.1%}",
+    "least loss": lambda one: f"{min(member[-1] for member in one['F']):,.2f}" if one["F"] else "none",
+    "evaluated": "{evaluated:,}",
+    "pruned": "{pruned:,}",
+}
 
 
-def stored_text(part: dict) -> str:
-    columns = {
-        "objectives": "{objectives}",
-        "nodes": lambda one: f"{one['nodes']:,} ({one['nodes'] / one['lattice']:.1%})",
-        "paper's PBG-EA": "{paper:,}",
-        "front": "{front}",
-        "certified": lambda one: yes(one["certified"]),
-        "seconds": "{seconds:.3f}",
-        "exhaustive search": "{exhaustive:.3f}",
-        "numpy nodes": "{numpy nodes:.0f}",
-    }
-    first, *_, last = part["sets"]
-    return (
-        f"Adult, {first['lattice']:,} nodes ({last['lattice']:,} with the class as label), at most 301 suppressed "
-        f"tuples; medians of {REPEATS} runs; {record.line(part['machine'])}.\n\nNodes that branch and bound evaluates "
-        "until the exact front is proven, and its seconds of the processor beside those of exhaustive search, which "
-        "gives the same front. The paper's PBG-EA evaluates so many nodes without a proof. *Numpy nodes*: the "
-        f"seconds, as single nodes of the numpy program ({first['numpy node'] * 1e3:.2f} ms each in the first row; "
-        "all three take turns):\n\n" + record.table(columns, part["sets"])
-    )
-
-
-def large_text(part: dict) -> str:
-    end = "certified." if part["certified"] else f"{part['undecided']:,} nodes undecided."
-    return (
-        f"Twelve quasi-identifiers, {part['lattice']:,} nodes, {part['distinct tuples']:,} distinct tuples, k and "
-        f"GLM: {part['evaluated']:,} nodes evaluated and {part['pruned']:,} pruned in {part['seconds']:.1f} s on two "
-        f"threads, with at most {part['GB']:.1f} GB of memory; front of {part['front']}, {end}"
-    )
-
-
-def strings_text(part: dict) -> str:
-    columns = {
-        "problem": "{name}",
-        "certified": lambda one: yes(one["certified"]),
-        "seconds": "{seconds:.1f}",
-        "front": "{front:,}",
-        "proven": "{proven:,}",
-        "largest gap": "{gap:.1%}",
-        "least loss": lambda one: f"{min(member[-1] for member in one['F']):,.2f}" if one["F"] else "none",
-        "evaluated": "{evaluated:,}",
-        "pruned": "{pruned:,}",
-    }
-    return (
-        f"Bit strings, {float(part['strings']):.2g} valid ones of 92 bits, on two threads, with at most "
-        f"{part['GB']:.1f} GB of memory; {record.line(part['machine'])}:\n\n"
-        + record.table(columns, [{"name": name, **one} for name, one in part["runs"].items()])
-    )
+def page(figures: dict[str, dict]) -> str:
+    sets, large = figures["stored"]["sets"], figures["large"]
+    parts: dict[str, Any] = {"repeats": REPEATS, "first": sets[0], "last": sets[-1], "large": large}
+    parts |= {"milliseconds": sets[0]["numpy node"] * 1e3, "sets": record.table(SETS_COLUMNS, sets)}
+    parts["end"] = "certified." if large["certified"] else f"{large['undecided']:,} nodes undecided."
+    for part in ("strings", "long_strings"):
+        own = figures[part]
+        runs = record.table(STRINGS_COLUMNS, [{"name": name, **one} for name, one in own["runs"].items()])
+        told = {"n": float(own["strings"]), "GB": own["GB"], "machine": record.line(own["machine"]), "runs": runs}
+        parts[part] = record.words("exact_strings", **told)
+    return record.words("exact", machine=record.line(figures["stored"]["machine"]), **parts)
 
 
 # matplotlib has ten colors.
@@ -272,27 +243,15 @@ def draw(runs: dict[str, dict]) -> None:
     figure.savefig(record.RESULTS / "exact_gap.png", dpi=110)
 
 
-TEXTS = {"stored": stored_text, "large": large_text, "strings": strings_text, "long_strings": strings_text}
-
-# Benchmarks with a page of their own.
-PAGES = ("unstored", "local_search")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=[*RUNS, *PAGES], default=[*RUNS, *PAGES], help="the parts to run")
-    asked = parser.parse_args().only
-    figures = {part: own for part, own in record.stored("exact").items() if part in RUNS}
-    for part in asked:
-        if part in PAGES:
-            subprocess.run([sys.executable, "-m", f"benchmarks.speed.{part}"], check=True)
-            continue
+    parser.add_argument("--only", nargs="+", choices=RUNS, default=list(RUNS), help="the parts to run")
+    figures = record.stored("exact")
+    for part in parser.parse_args().only:
         with record.processes(1) as pool:
             figures[part] = pool.submit(run, part).result()
-        record.write("exact", figures, *(TEXTS[name](figures[name]) for name in RUNS if name in figures))
-    runs = {**figures.get("strings", {}).get("runs", {}), **figures.get("long_strings", {}).get("runs", {})}
-    if runs:
-        draw(runs)
+        record.write("exact", figures, page(figures))
+    draw({**figures["strings"]["runs"], **figures["long_strings"]["runs"]})
 
 
 if __name__ == "__main__":

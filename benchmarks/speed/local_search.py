@@ -7,17 +7,16 @@ their five sets of objectives, and on the lattice of twelve quasi-identifiers at
 Adult.
 """
 
-from __future__ import annotations
-
 import time
 
 import numpy as np
+import pandas as pd
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
 
 from benchmarks import record
-from benchmarks.tables import SETS, glm, k, large_table
+from benchmarks.tables import SETS, assert_same_front, glm, k, large_table
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ParetoLocalSearch
 from pymoo_anon.datasets import fetch_adult
 from pymoo_anon.fronts import RepresentationRatio
@@ -40,7 +39,7 @@ def tasks() -> dict:
         problem = LatticeProblem(fetch_adult(label=label), objectives, suppression=301)
         exact = problem.pareto_front()
         res = minimize(problem, BranchAndBound(), seed=1)
-        np.testing.assert_array_equal(res.F[np.lexsort(res.F.T[::-1])], exact[np.lexsort(exact.T[::-1])])
+        assert_same_front(res.F, exact)
         found[name] = (problem, exact, nodes)
     problem = LatticeProblem(large_table(), [k, glm], suppression=301)
     res = minimize(problem, BranchAndBound(), seed=1)
@@ -50,7 +49,6 @@ def tasks() -> dict:
 
 
 def searched(algorithm: Algorithm, problem: LatticeProblem, nodes: int, seed: int) -> int:
-    """Run until a number of distinct nodes is evaluated, and return the number."""
     algorithm.setup(problem, seed=seed)
     while problem.n_unique < nodes and algorithm.has_next():
         infills = algorithm.ask()
@@ -65,19 +63,19 @@ def compared(of: LatticeProblem, exact: np.ndarray, nodes: int) -> dict:
     """Representation ratios, nodes and seconds of every search, seed after seed."""
     ratio, found = RepresentationRatio(exact), {}
     for name, made in SEARCHES.items():
-        ratios, seen, seconds = [], [], []
+        runs = []
         for seed in SEEDS:
             # Nothing is remembered from one run to the next.
-            problem = LatticeProblem(of.table, of.objectives, of.suppression)
-            algorithm, began = made(), time.perf_counter()
-            seen.append(searched(algorithm, problem, nodes, seed))
-            seconds.append(time.perf_counter() - began)
-            ratios.append(ratio(algorithm.opt.get("F")))
+            problem, algorithm, began = of.fresh_copy(), made(), time.perf_counter()
+            seen = searched(algorithm, problem, nodes, seed)
+            seconds = time.perf_counter() - began
+            runs.append({"RR": ratio(algorithm.opt.get("F")), "nodes": seen, "seconds": seconds})
+        told = pd.DataFrame(runs)
         found[name] = {
-            "RR": float(np.mean(ratios)),
-            "least RR": float(np.min(ratios)),
-            "nodes": float(np.mean(seen)),
-            "seconds": float(np.median(seconds)),
+            "RR": float(told["RR"].mean()),
+            "least RR": float(told["RR"].min()),
+            "nodes": float(told["nodes"].mean()),
+            "seconds": float(told["seconds"].median()),
         }
     return found
 
@@ -100,10 +98,8 @@ def main() -> None:
     record.write(
         "local_search",
         {"machine": record.machine(), "found": found},
-        f"Adult, at most 301 suppressed tuples, means of {len(SEEDS)} seeds; {record.line()}.",
-        "Representation ratio against the exact front after so many distinct nodes, for Pareto local search and for "
-        "PBG-EA. Then local search's worst seed, and the seconds of a run:",
-        record.table(columns, [{"name": name, **one} for name, one in found.items()]),
+        n_seeds=len(SEEDS),
+        found=record.table(columns, [{"name": name, **one} for name, one in found.items()]),
     )
 
 

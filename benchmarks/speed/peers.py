@@ -1,6 +1,6 @@
 """Evaluation of a node of Adult's lattice by pandas, numpy and pycanon."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -97,14 +97,29 @@ class ByNumpy:
 
 
 class ByPycanon:
-    """k and l of the recoded rows, nothing suppressed."""
+    """Models of pycanon over the recoded rows, nothing suppressed.
+
+    It is imported late, as its pinned requirements are older than this package's: `pip install --no-deps pycanon`.
+    """
 
     def __init__(self, table: Microdata) -> None:
-        self.frame = fetch_adult_frame()
-        self.hierarchies = table.quasi_identifiers
+        from pycanon import anonymity
+        from pycanon.metrics import discernability_metric
+
+        self.frame, self.hierarchies = fetch_adult_frame(), table.quasi_identifiers
+        self.models: dict[str, Callable[[pd.DataFrame, list[str]], float]] = {
+            "k": anonymity.k_anonymity,
+            "l": lambda rows, names: anonymity.l_diversity(rows, names, ["occupation"]),
+            "t": lambda rows, names: anonymity.t_closeness(rows, names, ["occupation"]),
+            "beta": lambda rows, names: anonymity.basic_beta_likeness(rows, names, ["occupation"]),
+            "alpha": lambda rows, names: anonymity.alpha_k_anonymity(rows, names, ["occupation"])[0],
+            "DM": lambda rows, names: discernability_metric(rows, rows, names),
+        }
+
+    def rows(self, x: np.ndarray) -> pd.DataFrame:
+        return recoded(self.frame, self.hierarchies, x)
 
     def __call__(self, x: np.ndarray) -> list[float]:
-        from pycanon import anonymity
-
-        rows, names = recoded(self.frame, self.hierarchies, x), list(self.hierarchies)
-        return [anonymity.k_anonymity(rows, names), anonymity.l_diversity(rows, names, ["occupation"])]
+        """Return k and l."""
+        rows = self.rows(x)
+        return [self.models[name](rows, list(self.hierarchies)) for name in ("k", "l")]

@@ -10,8 +10,6 @@ a released CSV file, all steps in one process; and a table of 16 columns and a m
 `--huge` measures DuckDB on 10^8 rows, too.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle
@@ -47,15 +45,15 @@ class Watch:
     """Return wall and processor seconds since the last call."""
 
     def __init__(self) -> None:
-        self.read()
+        self._last = self._now()
+
+    def _now(self) -> tuple[float, float]:
+        used = os.times()
+        return time.perf_counter(), used.user + used.system
 
     def read(self) -> dict[str, float]:
-        """Both, and begin anew."""
-        used = os.times()
-        now = (time.perf_counter(), used.user + used.system)
-        before, self._last = getattr(self, "_last", now), now
-        seconds, cpu = (after - first for after, first in zip(now, before, strict=True))
-        return {"seconds": seconds, "cpu": cpu}
+        (seconds, cpu), self._last = self._last, self._now()
+        return {"seconds": self._last[0] - seconds, "cpu": self._last[1] - cpu}
 
 
 def opened(engine: str, path: Path) -> Any:
@@ -80,7 +78,6 @@ def opened(engine: str, path: Path) -> Any:
 
 
 def as_csv(connection: Any, path: Path) -> Any:
-    """Read a CSV file as a relation of text."""
     return connection.read_csv(str(path), all_varchar=True, header=True, sep=",")
 
 
@@ -170,10 +167,7 @@ def step(name: str, engine: str, folder: Path) -> dict[str, Any]:
 def measured(*arguments: str) -> dict[str, Any]:
     """Run a step in its own process, and return its result and peak memory."""
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.speed.scale", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-m", "benchmarks.speed.scale", *arguments], capture_output=True, text=True, check=False
     )
     if done.returncode:
         return {"failed": (done.stderr.strip().splitlines() or ["killed"])[-1]}
@@ -217,7 +211,7 @@ def csv_to_csv(folder: Path) -> dict[str, Any]:
     """Release a CSV file as a CSV file in one process, beside DuckDB alone."""
     import duckdb
 
-    from pymoo_anon.datasets import census_rows, make_census
+    from pymoo_anon.datasets import census_rows, load_hierarchy, make_census
     from pymoo_anon.publishing.release import Asked, recode
     from pymoo_anon.study.engines import write_table
     from pymoo_anon.table import Microdata
@@ -226,7 +220,7 @@ def csv_to_csv(folder: Path) -> dict[str, Any]:
     path, out = folder / "rows.csv", folder / "released.csv"
     for i, rows in enumerate(census_rows(CSV_ROWS)):
         rows.to_csv(path, mode="a" if i else "w", header=i == 0, index=False)
-    hierarchies = hierarchies_of_text(make_census(1000).quasi_identifiers)
+    hierarchies = {name: load_hierarchy(name) for name in make_census(1000).quasi_identifiers}
     runs = []
     for _ in range(REPEATS):
         run, watch = {}, Watch()
@@ -280,13 +274,6 @@ def wide(folder: Path) -> dict[str, Any]:
     return told
 
 
-def hierarchies_of_text(hierarchies: Any) -> dict[str, Any]:
-    """Return the packaged hierarchies with values as text."""
-    from pymoo_anon.datasets import load_hierarchy
-
-    return {name: load_hierarchy(name) for name in hierarchies}
-
-
 def lines_of(steps: dict[str, Any], copy: dict[str, float] | None) -> list[list[str]]:
     """Write a line per step: seconds, memory, and copies of the file."""
     made = []
@@ -303,7 +290,7 @@ def lines_of(steps: dict[str, Any], copy: dict[str, float] | None) -> list[list[
     return made
 
 
-def text_of_rows(found: dict[str, dict[str, Any]]) -> str:
+def table_of_rows(found: dict[str, dict[str, Any]]) -> str:
     """Write every step of every engine as a table, by number of rows."""
     lines = []
     for n_rows, engines in sorted(found.items(), key=lambda item: int(item[0])):
@@ -317,77 +304,41 @@ def text_of_rows(found: dict[str, dict[str, Any]]) -> str:
     return record.markdown(["rows", "engine", *HEAD], lines)
 
 
-def middle_run(found: dict[str, Any]) -> dict[str, Any]:
-    """Return the median of several runs from CSV to CSV."""
+def told_of_csv(found: dict[str, Any]) -> dict[str, Any]:
+    """Return the table of the median run from CSV to CSV, and its processor seconds."""
     runs = sorted(found["runs"], key=lambda run: sum(one["cpu"] for one in run.values()))
-    return runs[len(runs) // 2]
-
-
-def text_of_csv(found: dict[str, Any]) -> str:
-    """Write the way from CSV to CSV as a table."""
-    middle = middle_run(found)
-    alone = middle["copy"]["cpu"]
-    whole = sum(one["cpu"] for one in middle.values()) - alone
+    middle = runs[len(runs) // 2]
+    copy = middle["copy"]["cpu"]
+    whole = sum(one["cpu"] for one in middle.values()) - copy
     without = whole - middle["search"]["cpu"]
-    return (
-        f"{CSV_ROWS:,} rows from CSV ({found['bytes'] / 1e6:,.0f} MB) to CSV, all in one process; 'every row' ends "
-        "with the same file, byte for byte:\n\n"
-        + record.markdown(HEAD, lines_of({**middle, "every row": found["every row"]}, middle["copy"]))
-        + f"\n\nThe whole way takes {whole:.1f} s of the processor, {without:.1f} s without the search: "
-        f"{without / alone:.1f} of DuckDB's copies."
-    )
+    table = record.markdown(HEAD, lines_of({**middle, "every row": found["every row"]}, middle["copy"]))
+    return {"mb": found["bytes"] / 1e6, "table": table, "whole": whole, "without": without, "copies": without / copy}
 
 
-def text_of_wide(found: dict[str, Any]) -> str:
-    """Write the search of many columns as a table."""
-    return (
-        f"{WIDE_COLUMNS} columns of 16 values each, {found['distinct']:,} distinct tuples. k and general loss, k of at "
-        "least 5, 300 nodes of local search:\n\n"
-        + record.markdown(HEAD[:3], [line[:3] for line in lines_of(found, None)])
-        + f"\n\nAt most {found['peak_mb']:,.0f} MB."
-    )
-
-
-def text_of_ten(found: dict[str, dict[str, Any]]) -> str:
-    """Estimate ten machines from DuckDB's seconds on the most rows."""
-    n_rows = max((int(n) for n, engines in found.items() if "count again" in engines.get("duckdb", {})), default=0)
-    if not n_rows:
-        return ""
+def told_of_most(found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return DuckDB's seconds a row on the most rows, and what ten machines would need at that rate."""
+    n_rows = max(int(n) for n, engines in found.items() if "count again" in engines.get("duckdb", {}))
     steps = found[str(n_rows)]["duckdb"]
     each = sum(steps[name]["cpu"] for name in ("aggregate", "recode and write", "count again")) / n_rows
-    hours = each * 1e10 / 3600
-    return (
-        f"What ten machines would need was not measured. Grouping {n_rows:,} rows, their release and the recount take "
-        f"DuckDB {each * 1e6:.2f} µs of the processor a row. At that rate 10^10 rows are {hours:.1f} hours of one "
-        f"core, or {hours * 3:.0f} minutes of ten machines with two cores each, without the exchange of groups between "
-        "them. Spark on two local workers is far from that rate: starting its many small jobs is most of the time. The "
-        "search stays on one machine: its time goes with the distinct tuples."
-    )
+    return {"rows": n_rows, "each": each * 1e6, "hours": each * 1e10 / 3600, "minutes": each * 3e10 / 3600}
 
 
 def of_engines(n_rows: int, engines: Sequence[str], folder: Path) -> dict[str, Any]:
-    """Run every step of each engine on one number of rows."""
     write_rows(n_rows, folder / "rows.parquet")
-    found: dict[str, Any] = {}
-    for engine in engines:
-        if n_rows > MOST.get(engine, n_rows):
-            continue
-        found[engine] = {}
+    found: dict[str, Any] = {engine: {} for engine in engines if n_rows <= MOST.get(engine, n_rows)}
+    for engine, steps in found.items():
+        left_out = {"copy"} if engine != "duckdb" else set()
+        left_out |= {"every row"} if n_rows > MOST_EVERY_ROW.get(engine, 0) else set()
         for name in STEPS:
-            left_out = (name == "copy" and engine != "duckdb") or (
-                name == "every row" and n_rows > MOST_EVERY_ROW.get(engine, 0)
-            )
-            if left_out:
-                continue
-            found[engine][name] = measured(name, engine, str(folder))
-            print(n_rows, engine, name, found[engine][name], file=sys.stderr, flush=True)
-            if "failed" in found[engine][name]:
-                break
+            if name not in left_out:
+                steps[name] = measured(name, engine, str(folder))
+                print(n_rows, engine, name, steps[name], file=sys.stderr, flush=True)
+                if "failed" in steps[name]:
+                    break
     return found
 
 
 def rows(numbers: Iterable[int] = ROWS, engines: Sequence[str] = ENGINES) -> dict[str, dict[str, Any]]:
-    """Run every step of each engine, by number of rows."""
     found = {}
     for n_rows in numbers:
         with tempfile.TemporaryDirectory() as name:
@@ -396,7 +347,6 @@ def rows(numbers: Iterable[int] = ROWS, engines: Sequence[str] = ENGINES) -> dic
 
 
 def alone(name: str) -> dict[str, Any]:
-    """`csv` or `wide`, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         return measured(name, "duckdb", folder)
 

@@ -3,8 +3,6 @@
 Seconds of the processor count all processes that a command starts.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource
@@ -13,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,16 +73,16 @@ def write_patients(folder: Path) -> None:
 
 
 def commands() -> dict[str, dict[str, float]]:
-    """Time the first command and the first example, cold and warm."""
     search = [sys.executable, "-m", "pymoo_anon", "search"]
     example = [sys.executable, "-c", first_example()]
     found = {}
-    for name, command in (("`pymoo-anon search`", search), ("README's first example", example)):
+    for name, command in {"`pymoo-anon search`": search, "README's first example": example}.items():
         with tempfile.TemporaryDirectory() as own:
             folder = Path(own)
             write_patients(folder)
-            found[f"{name}, nothing compiled yet"] = waited(command, folder, folder / "cache")
-            found[f"{name}, afterwards"] = best(lambda c=command, f=folder: waited(c, f, f / "cache"))
+            run = partial(waited, command, folder, folder / "cache")
+            found[f"{name}, nothing compiled yet"] = run()
+            found[f"{name}, afterwards"] = best(run)
     return found
 
 
@@ -98,7 +97,7 @@ SEARCHES: dict[str, Callable[[LatticeProblem], tuple[Algorithm, tuple | None]]] 
 
 def searched(problem: LatticeProblem, name: str) -> dict[str, float]:
     """Seconds of a search that remembers nothing of earlier ones."""
-    own = LatticeProblem(problem.table, problem.objectives, problem.suppression)
+    own = problem.fresh_copy()
     algorithm, termination = SEARCHES[name](own)
     began, clock = time.perf_counter(), time.process_time()
     minimize(own, algorithm, termination, seed=1)
@@ -106,7 +105,6 @@ def searched(problem: LatticeProblem, name: str) -> dict[str, float]:
 
 
 def searches(n_rows: int = CENSUS_ROWS) -> dict[str, dict[str, float]]:
-    """Time the usual searches of Adult and of a large table by one thread, and a proof."""
     problems = {
         f"Adult: {name}": LatticeProblem(fetch_adult(label=label), objectives, 301)
         for name, (objectives, label, _) in SETS.items()
@@ -117,14 +115,13 @@ def searches(n_rows: int = CENSUS_ROWS) -> dict[str, dict[str, float]]:
     for where, problem in problems.items():
         for name in SEARCHES:
             # The first run loads compiled code.
-            found[f"{where}: {name}"] = best(lambda p=problem, n=name: searched(p, n))
+            found[f"{where}: {name}"] = best(partial(searched, problem, name))
     own = LatticeProblem(large_table(), [k, glm], 301)
-    found[f"{own.n_nodes:,} nodes: k, GLM: branch and bound"] = best(lambda: searched(own, "branch and bound"))
+    found[f"{own.n_nodes:,} nodes: k, GLM: branch and bound"] = best(partial(searched, own, "branch and bound"))
     return found
 
 
 def tests() -> dict[str, Any]:
-    """Time the tests as the README has them, cold and warm."""
     with tempfile.TemporaryDirectory() as own:
         cache, command = Path(own), [sys.executable, "-m", "pytest", "-q"]
         return {
@@ -133,5 +130,4 @@ def tests() -> dict[str, Any]:
 
 
 def lines() -> int:
-    """Lines of the package."""
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "pymoo_anon").rglob("*.py"))

@@ -7,13 +7,12 @@ An instance is never edited, only succeeded: the program refuses to write one th
 adds one with the next version.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
+from itertools import pairwise
 from math import lcm
 from pathlib import Path
 from time import process_time
@@ -23,12 +22,14 @@ import numpy as np
 from moocore import is_nondominated
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
+from scipy.optimize import linprog
+from scipy.stats import spearmanr
 
-from benchmarks.suite.features import features, support
 from benchmarks.suite.package import in_whole_numbers, of_package
 from benchmarks.suite.tables import TABLES, Table
 from benchmarks.tables import operators_of
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
+from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem
 from pymoo_anon.suite import Instance, load, names
 from pymoo_anon.suite.problem import CONTRIBUTION, PATHS
@@ -90,39 +91,34 @@ want("trips-k-l-GLM-k5-l3-x120-v1", "trips", "k l:purpose GLM", **violating)
 
 
 def definition(name: str) -> str:
-    """Write an instance as JSON, with a line for each attribute and column."""
     wanted = WANTED[name]
     table: Table = TABLES[wanted["table"]]()
-    attributes = wanted.get("attributes", tuple(table.levels))
     objectives = [_named(word) for word in wanted["objectives"]]
     constraints = [{**_named(word), "at least": bound} for word, bound in wanted.get("constraints", {}).items()]
     columns = sorted({own["column"] for own in (*objectives, *constraints) if "column" in own})
-    matrix = np.column_stack([table.rows[own] for own in (*attributes, *columns)])
-    rows, counts = np.unique(matrix, axis=0, return_counts=True)
-    sizes = {own: len(table.levels[own][0]) for own in attributes}
-    own_rows = dict(zip((*attributes, *columns), rows.T.tolist(), strict=True))
+    names = [*table.levels, *columns]
+    rows, counts = np.unique(np.column_stack([table.rows[own] for own in names]), axis=0, return_counts=True)
+    sizes = {own: len(levels[0]) for own, levels in table.levels.items()}
+    own_rows = dict(zip(names, rows.T.tolist(), strict=True))
     bits = wanted["space"] == "bits"
-    nodes = table.nodes if bits else {}
-    about = " ".join((TABLES[wanted["table"]].__doc__ or "").split())
+
+    def attribute(own: str) -> dict[str, Any]:
+        told = {"name": own, "values": sizes[own]}
+        if not bits:
+            return {**told, "levels": table.levels[own]}
+        return {**told, "nodes": table.nodes[own]} if own in table.nodes else told
+
     parts: dict[str, Any] = {
         "name": name,
-        "about": about,
+        "about": " ".join((TABLES[wanted["table"]].__doc__ or "").split()),
         "space": wanted["space"],
-        "attributes": [
-            {
-                "name": own,
-                "values": sizes[own],
-                **({} if bits else {"levels": table.levels[own]}),
-                **({"nodes": nodes[own]} if own in nodes else {}),
-            }
-            for own in attributes
-        ],
+        "attributes": [attribute(own) for own in table.levels],
         "objectives": objectives,
         "constraints": constraints,
         "suppression": {"rule": wanted.get("rule", "at most"), "limit": wanted["limit"]},
         "unit": lcm(*[max(size - 1, 1) for size in sizes.values()]),
         "budgets": [],
-        "rows": {own: own_rows[own] for own in attributes},
+        "rows": {own: own_rows[own] for own in table.levels},
         "columns": {own: own_rows[own] for own in columns},
         "counts": counts.tolist(),
     }
@@ -158,15 +154,10 @@ def prove(problem: AnonymizationProblem) -> tuple[np.ndarray, int, str]:
     proven by branch and bound.
     """
     if isinstance(problem, BitStringProblem) and problem.n_obj > 2:
-        n = 2**problem.n_var
         X, F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
-        for start in range(0, n, 4096):
-            numbers = np.arange(start, min(start + 4096, n))
+        for numbers in np.split(np.arange(2**problem.n_var), range(4096, 2**problem.n_var, 4096)):
             batch = (numbers[:, np.newaxis] >> np.arange(problem.n_var)) & 1 == 1
-            batch, values = problem.compute_feasible(batch[problem.is_valid(batch)])
-            X, F = np.concatenate([X, batch]), np.concatenate([F, values])
-            best = is_nondominated(F, keep_weakly=False)
-            X, F = X[best], F[best]
+            X, F = merge_front(X, F, *problem.compute_feasible(batch[problem.is_valid(batch)]))
         return X, problem.n_strings, "exhaustive"
     res = minimize(problem, BranchAndBound(), seed=1)
     assert res.algorithm.certified
@@ -189,8 +180,91 @@ def exact_front(instance: Instance, X: np.ndarray) -> np.ndarray:
     return np.column_stack([X.astype(np.int64), values])[order]
 
 
+def support(F: np.ndarray) -> list[str]:
+    """Return the type of every member, as MOrepo defines them.
+
+    "se" where a weighted sum has it as its only minimum, "sne" where one has it as one of several, all weights being
+    positive, else "us". Two objectives are settled in whole numbers, more by linear programs.
+    """
+    if F.shape[1] == 2:
+        return _support_of_two(F.astype(int).tolist())
+    scaled = (F - F.min(axis=0)) / np.ptp(F, axis=0)
+    types = []
+    for i, point in enumerate(scaled):
+        others = np.delete(scaled, i, axis=0) - point
+        if _largest(others, margin=True) > 1e-9:
+            types.append("se")
+        else:
+            types.append("sne" if _largest(others, margin=False) > 1e-9 else "us")
+    return types
+
+
+def _largest(others: np.ndarray, margin: bool) -> float:
+    """Return the largest margin by which weights prefer a point, from its differences.
+
+    Without a margin: the largest that the least weight can be while they prefer none of the others.
+    """
+    n, m = others.shape
+    slack = np.full(n, float(margin))
+    constraints = np.column_stack([-others, slack])
+    if not margin:
+        constraints = np.vstack([constraints, np.column_stack([-np.eye(m), np.ones(m)])])
+    found = linprog(
+        np.r_[np.zeros(m), -1],
+        A_ub=constraints,
+        b_ub=np.zeros(len(constraints)),
+        A_eq=[np.r_[np.ones(m), 0]],
+        b_eq=[1],
+        bounds=[(0, None)] * m + [(None, None)],
+    )
+    return -found.fun if found.success else -np.inf
+
+
+def _support_of_two(points: list[list[int]]) -> list[str]:
+    """Return the lower hull of a front, corners only."""
+    hull: list[int] = []
+
+    def turn(a: int, b: int, c: int) -> int:
+        (ax, ay), (bx, by), (cx, cy) = points[a], points[b], points[c]
+        return (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+
+    for i in range(len(points)):
+        while len(hull) > 1 and turn(hull[-2], hull[-1], i) <= 0:
+            hull.pop()
+        hull.append(i)
+    types = ["se" if i in hull else "us" for i in range(len(points))]
+    for a, c in pairwise(hull):
+        for b in range(a + 1, c):
+            types[b] = "sne" if turn(a, b, c) == 0 else "us"
+    return types
+
+
+def features(instance: Instance, types: Sequence[str]) -> dict[str, Any]:
+    """Measure the difficulty over 500 random points and a neighbour of each."""
+    rng = np.random.default_rng(0)
+    upper = instance.upper
+    X = rng.integers(0, upper + 1, (500, len(upper)))
+    neighbours = X.copy()
+    rows, places = np.arange(len(X)), rng.integers(0, len(upper), len(X))
+    up = np.where(X[rows, places] == 0, 1, np.where(X[rows, places] == upper[places], -1, rng.choice([-1, 1], len(X))))
+    neighbours[rows, places] += up
+    F, G = (instance.evaluate(own)[0] * instance.signs for own in (X, neighbours))
+    correlation = [
+        [1.0 if i == j else _rank_correlation(F[:, i], F[:, j]) for j in range(F.shape[1])] for i in range(F.shape[1])
+    ]
+    return {
+        "unsupported": round(types.count("us") / len(types), 4),
+        "plateaus": np.round((F == G).mean(axis=0), 4).tolist(),
+        "correlation": correlation,
+    }
+
+
+def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float | None:
+    """Return the correlation, or None for a constant objective."""
+    return None if np.ptp(a) == 0 or np.ptp(b) == 0 else round(float(spearmanr(a, b).statistic), 4)
+
+
 def digest(text: str) -> str:
-    """Return the sha256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -228,7 +302,6 @@ def files_of(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _morepo(instance: Instance, values: list[list[int]], types: Sequence[str], proof: str) -> dict[str, Any]:
-    """Return the front in MOrepo's format, version 1.0."""
     labels = [f"z{j}" for j in range(1, len(instance.signs) + 1)]
     points = [{**dict(zip(labels, row, strict=True)), "type": own} for row, own in zip(values, types, strict=True)]
     return {
@@ -266,7 +339,6 @@ def write(name: str) -> None:
 
 
 def places(name: str) -> list[str]:
-    """Return the paths of an instance's files."""
     return [file.format(name) for file in PATHS.values()]
 
 
@@ -282,7 +354,6 @@ def random_search(problem: AnonymizationProblem, budget: int, seed: int) -> np.n
 
 
 def search(algorithm: str, problem: AnonymizationProblem, budget: int, seed: int) -> np.ndarray | None:
-    """Run an algorithm with this package's operators, and return its result."""
     if algorithm == "random search":
         return random_search(problem, budget, seed)
     operators = operators_of(problem)
@@ -316,7 +387,6 @@ def run_baselines(wanted: Sequence[str]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Make the named parts of the suite."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--baselines", action="store_true", help="run the algorithms whose results are stored")

@@ -1,23 +1,11 @@
 """The suite's instances as problems of this package, for its engine and proofs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from pymoo_anon.objectives import (
-    AverageClassSize,
-    ClassificationMetric,
-    Discernibility,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    Objective,
-    SquaredClassSizes,
-    SquaredValueCounts,
-)
+from pymoo_anon import objectives
 from pymoo_anon.problems import AnonymizationProblem, BitStringProblem, LatticeProblem
 from pymoo_anon.suite import Instance
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
@@ -60,7 +48,6 @@ def of_package(instance: Instance) -> AnonymizationProblem:
 
 
 def _taxonomy(nodes: Sequence[Sequence[int]], first: int, last: int) -> Taxonomy:
-    """Return the taxonomy of nested runs of values."""
     tree = {(value, value): {"name": f"{value}"} for value in range(first, last + 1)}
     # Smaller nodes first, so that every node finds its children.
     for begin, end in sorted(nodes, key=lambda node: node[1] - node[0]):
@@ -69,17 +56,16 @@ def _taxonomy(nodes: Sequence[Sequence[int]], first: int, last: int) -> Taxonomy
     return Taxonomy(tree[first, last])
 
 
-def _objective(wanted: dict[str, Any]) -> Objective:
-    """Return the objective for a measure of the suite."""
+def _objective(wanted: dict[str, Any]) -> objectives.Objective:
     kinds = {
-        "k": KAnonymity,
-        "l": DistinctLDiversity,
-        "S_k": SquaredClassSizes,
-        "S_l": SquaredValueCounts,
-        "classes": AverageClassSize,
-        "GLM": GeneralLossMetric,
-        "CM": ClassificationMetric,
-        "DM": Discernibility,
+        "k": objectives.KAnonymity,
+        "l": objectives.DistinctLDiversity,
+        "S_k": objectives.SquaredClassSizes,
+        "S_l": objectives.SquaredValueCounts,
+        "classes": objectives.AverageClassSize,
+        "GLM": objectives.GeneralLossMetric,
+        "CM": objectives.ClassificationMetric,
+        "DM": objectives.Discernibility,
     }
     kind = kinds[wanted["measure"]]
     return kind(wanted["column"]) if "column" in wanted else kind()

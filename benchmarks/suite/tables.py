@@ -4,8 +4,6 @@ A table is drawn from a generator with a seed of its own. `census` counts the ro
 too. Values are whole numbers from 0; columns depend on one another through a few hidden groups of persons.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -16,18 +14,12 @@ from pymoo_anon.datasets import census_rows, load_taxonomy, make_census
 
 @dataclass
 class Table:
-    """Rows of whole numbers.
+    """Rows of whole numbers."""
 
-    Attributes:
-        levels: Per attribute that is generalized, the group of every value at every level.
-        rows: Per attribute and other column, the value of every person.
-        columns: The other columns.
-        nodes: Per attribute with a taxonomy the first and the last value of all nodes that are no leaves.
-    """
-
-    levels: dict[str, list[list[int]]]
-    rows: dict[str, np.ndarray]
-    columns: tuple[str, ...]
+    levels: dict[str, list[list[int]]]  # Per generalized attribute, the group of every value at every level
+    rows: dict[str, np.ndarray]  # Per attribute and other column, the value of every person
+    columns: tuple[str, ...]  # The other columns
+    # Per attribute with a taxonomy the first and the last value of all nodes that are no leaves
     nodes: dict[str, list[list[int]]] = field(default_factory=dict)
 
 
@@ -79,11 +71,7 @@ def patients() -> Table:
 
 def census() -> Table:
     """Return 12,000 rows of the invented census with eight attributes."""
-    return _census(make_census(1000, seed=102).quasi_identifiers)
-
-
-def _census(hierarchies: dict) -> Table:
-    (frame,) = census_rows(12_000, seed=102)
+    (frame,), hierarchies = census_rows(12_000, seed=102), make_census(1000, seed=102).quasi_identifiers
     occupations = sorted(frame["occupation"].unique())
     rows = {name: hierarchy.encode(frame[name].tolist()) for name, hierarchy in hierarchies.items()}
     rows["occupation"] = np.array([occupations.index(value) for value in frame["occupation"]])

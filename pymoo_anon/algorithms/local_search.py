@@ -54,7 +54,7 @@ from pymoo_anon.operators.strings import (
 )
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.instance import StringInstance, StringSpace, asks_no_more, goal_of
-from pymoo_anon.proofs.pairs import PairSearch
+from pymoo_anon.proofs.strings import PairSearch
 from pymoo_anon.typing import Array, Bools, Floats
 
 # Children cost little beside an evaluation, so that 8 are made for each that is wanted. The search ends where 3 matings

@@ -27,8 +27,7 @@ from pymoo_anon.fronts.archive import in_order
 from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.operators.strings import BitStringSampling, ClosestValidRepair, PerAttributeBitMutation
 from pymoo_anon.problems.arguments import framed, free_name
-from pymoo_anon.problems.bitstrings import BitStringProblem
-from pymoo_anon.problems.preference import PreferredPoint
+from pymoo_anon.problems.bitstrings import BitStringProblem, PreferredPoint
 from pymoo_anon.typing import Bools, Floats, Ints
 
 # The arguments of pymoo's genetic algorithms that are left to the caller.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 import threading
 import time
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import error_text
@@ -19,6 +18,8 @@ from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.proposal import Proposer
 from pymoo_anon.study.study import Study
+
+T = TypeVar("T")
 
 #: Errors that are told, and do not end the screen.
 TOLD = (ValueError, KeyError, TypeError, OSError, MemoryError, ImportError)
@@ -31,11 +32,7 @@ _WRITE_SECONDS = 20
 
 
 class NotYetError(Exception):
-    """A page needs work in the background first."""
-
-    def __init__(self, words: str, make: Callable[[], object]) -> None:
-        super().__init__(words)
-        self.words, self.make = words, make
+    """A page first needs work: its words, and a function."""
 
 
 class Job(threading.Thread):
@@ -105,7 +102,7 @@ class Desk:
         tables = [name for name in names if name.lower().endswith(_ENDINGS)]
         return [name for name in names if is_project(name)], tables
 
-    def open(self, name: str | None) -> None:
+    def open(self, name: str | None = None) -> None:
         """Choose a project of the folder, or none."""
         file = None if name is None else self.inside(self.folder / name)
         if file is not None:
@@ -127,33 +124,28 @@ class Desk:
 
     def project(self, decided: bool = False) -> Project:
         """Read the project, or raise for files outside the folder."""
-        read = partial(read_project, self.path, decided)
-        project: Project = self.once(f"project {decided}", "", [self.path], read)
+        project = self.once(f"project {decided}", "", [self.path], partial(read_project, self.path, decided))
         releases = [project.release, *(project.for_audience(name).release for name in project.audiences)]
         paths = [own.path for own in releases if own.path is not None]
         for path in (*project.files, project.path.parent / HIERARCHIES, project.output, *paths):
             self.inside(path)
         return project
 
-    def has_front(self) -> bool:
-        """Return whether there is a front."""
-        return self.file is not None and (self.project().output / RECORD).is_file()
+    def has(self, name: str) -> bool:
+        """Return whether the search has a file."""
+        return (self.project().output / name).is_file()
 
     # --- long work ----------------------------------------------------------------------------------------------------
 
     @property
     def study(self) -> Study:
         """The study with its front, read anew when one of its files has changed."""
+        if not self.has(RECORD):
+            raise ValueError("There is no front yet: step 4 searches it.")
         project = self.project(decided=True)
         output = project.output
-
-        def read() -> Study:
-            made = Study(project)
-            len(made.front)
-            return made
-
         files = [*project.files, output / FRONT, output / RECORD]
-        study: Study = self.once("study", "Reading the front", files, read)
+        study = self.once("study", "Reading the front", files, lambda: _loaded(Study(project), "front"))
         # These change with every choice and release, also of a command: they alone are read anew.
         for part, file in (("choice", CHOICE), ("releases", RELEASES)):
             self.once(part, "", [output / file], partial(vars(study).pop, part, None), id(study))
@@ -163,25 +155,17 @@ class Desk:
     def proposer(self) -> Proposer:
         """The guesses about the table."""
         reading = self.project().reading
-
-        def read() -> Proposer:
-            made = Proposer(reading)
-            len(made.looks)
-            return made
-
         files = [] if reading.source.path is None else [reading.source.path]
-        made: Proposer = self.once("proposer", "Reading the table", files, read, reading)
-        return made
+        return self.once("proposer", "Reading the table", files, lambda: _loaded(Proposer(reading), "looks"), reading)
 
     def hierarchy(self, name: str) -> OpenHierarchy:
         """Return the hierarchy of a column, with its rows."""
         file = self.inside(self.project().quasi_identifiers[name])
         profile = next(own for own in self.proposer.profiles if own.name == name)
         make = partial(open_hierarchy, file, profile)
-        made: OpenHierarchy = self.once("hierarchy", "Reading the hierarchy", [file], make, file, id(profile))
-        return made
+        return self.once("hierarchy", "Reading the hierarchy", [file], make, file, id(profile))
 
-    def once(self, name: str, words: str, files: Sequence[Path], make: Callable[[], Any], *more: Hashable) -> Any:
+    def once(self, name: str, words: str, files: Sequence[Path], make: Callable[[], T], *more: Hashable) -> T:
         """Return a value that is made once for files and more.
 
         A page gets `NotYetError` in its place if there are words for the work.
@@ -192,7 +176,8 @@ class Desk:
             if words and threading.current_thread() is threading.main_thread():
                 raise NotYetError(words, partial(self.once, name, words, files, make, *more))
             known = self._known[name] = key, make()
-        return known[1]
+        made: T = known[1]
+        return made
 
     # --- work ---------------------------------------------------------------------------------------------------------
 
@@ -240,6 +225,6 @@ class Desk:
             self.job.join(_WRITE_SECONDS)
 
 
-def command(*parts: str | Path) -> str:
-    """Return a command of the command line, as one types it."""
-    return shlex.join(["pymoo-anon", *map(str, parts)])
+def _loaded(made: T, part: str) -> T:
+    getattr(made, part)
+    return made

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from importlib.resources import files
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any
 
 from nicegui import ui
 
@@ -14,9 +13,6 @@ from pymoo_anon._messages import error_text, plain
 from pymoo_anon.app.desk import TOLD, Desk, Job, NotYetError
 from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.options import parts_of
-
-#: The function of a step, which fills the page.
-Fill: TypeAlias = "Callable[[Screen], None]"
 
 # Words for the project file and the command line, and for the page.
 _ADVICE = {
@@ -39,59 +35,44 @@ class Screen:
         on_point: Called with the row of a point that is clicked in a chart.
     """
 
-    def __init__(self, desk: Desk, steps: Mapping[str, Fill], start: Fill, step: int) -> None:
+    def __init__(self, desk: Desk, steps: Mapping[str, Callable[[Screen], None]], step: int) -> None:
         self.desk, self.chosen = desk, dict[str, Any]()
         self.on_point: Callable[[int], object] = lambda row: None
-        self._steps, self._start = steps, start
-        self._waiting: list[tuple[Job, ui.element, Callable[[], object]]] = []  # Parts, each with the work it needs
+        self._steps = list(steps.items())  # The first one is before there is a project
         self._links: list[ui.button] = []
         self._file = desk.file
-        self._step, self._seen, self._job = min(max(step, 1), len(steps)), desk.version, desk.job
+        self._step, self._seen, self._job = min(max(step, 1), len(steps) - 1), desk.version, desk.job
 
     # --- for the steps ------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def told(self) -> Iterator[None]:
-        """Tell an error of a block in a message, and go on."""
-        try:
-            yield
-        except TOLD as error:
-            _pop_up(error_text(error), "negative")
+    def does(self, action: Callable[[], object], anew: bool = True) -> Callable[[], None]:
+        """Return a handler of an action, which shows the page anew or an error."""
 
-    def does(self, action: Callable[..., object], anew: bool = True) -> Callable[..., None]:
-        """Return a handler that runs an action, and shows the page anew."""
-
-        def handle(*args: Any) -> None:
-            # After an error the fields keep their values.
-            with self.told():
-                action(*args)
+        def handle() -> None:
+            try:
+                action()
+                # After an error the fields keep their values.
                 if anew:
                     self.show()
+            except TOLD as error:
+                _pop_up(error_text(error), "negative")
 
         return handle
 
-    def works(self, words: str, work: Callable[[Job], object]) -> Callable[..., None]:
+    def works(self, words: str, work: Callable[[Job], object]) -> Callable[[], None]:
         """Return a handler that starts work in the background."""
-        return self.does(lambda *_: self.desk.start(words, work), anew=False)
-
-    def shows(self, **chosen: Any) -> None:
-        """Choose something on this page, and show the page anew."""
-        self.chosen |= chosen
-        self.show()
+        return self.does(partial(self.desk.start, words, work), anew=False)
 
     def keeps(self, field: Any, *key: str) -> None:
         """Write a field into the project file when it is left."""
 
         def write() -> None:
             whole = isinstance(field.value, float) and field.value.is_integer()
-            with self.told():
-                change_project(self.desk.path, {key: int(field.value) if whole else field.value})
+            change_project(self.desk.path, {key: int(field.value) if whole else field.value})
 
-        if isinstance(field, ui.select):
-            field.on_value_change(write)
-        else:
-            # Unlike "blur", it comes before the click that ends the typing.
-            field.on("change", write)
+        handle = self.does(write, anew=False)
+        # Unlike "blur", "change" comes before the click that ends the typing.
+        field.on_value_change(handle) if isinstance(field, ui.select) else field.on("change", handle)
 
     def same_as(self, *commands: str) -> None:
         """Show the commands that do the same."""
@@ -100,10 +81,17 @@ class Screen:
             for one in commands:
                 ui.label(plain(one)).classes("typed").props("tabindex=0")
 
-    def part(self, fill: Callable[[], object]) -> ui.element:
-        """Fill a part of the page, now or after the work that it needs."""
-        place = ui.element("div").classes("part")
-        self._fill(place, fill)
+    def part(self, make: Callable[[], object], place: ui.element | None = None) -> ui.element:
+        """Fill a part of the page, now or after work that it needs."""
+        place = ui.element("div").classes("part") if place is None else place
+        place.clear()
+        with place:
+            try:
+                make()
+            except NotYetError as needed:
+                self._wait(place, make, *needed.args)
+            except TOLD as error:
+                text(error_text(error), "warning")
         return place
 
     def go_to(self, step: int) -> None:
@@ -117,67 +105,61 @@ class Screen:
     def build(self) -> None:
         """Fill the page, and follow the work."""
         ui.colors(primary="#0072b2")
-        ui.add_css((files("pymoo_anon.app") / "screen.css").read_text(encoding="utf-8"))
+        ui.add_css(Path(__file__).with_name("screen.css"))
         ui.add_head_html('<script src="vega.js" defer></script><script src="front.js" defer></script>')
         ui.on("point", lambda event: self.on_point(int(event.args)))
-        self._build_head()
+        desk, folder = self.desk, plain(self.desk.folder.resolve().name)
+        with ui.element("header"):
+            with ui.element("div").classes("project"):
+                ui.label().bind_text_from(desk, "file", lambda file: plain(file.name) if file else folder)
+                back = ui.button("Other files", on_click=self.does(desk.open))
+                back.props("flat dense no-caps").bind_visibility_from(desk, "file", bool)
+            with ui.element("nav").props('aria-label="Steps"'):
+                for number, (title, _) in enumerate(self._steps[1:], start=1):
+                    own = ui.button(f"{number} {title}", on_click=partial(self.go_to, number))
+                    own.props("no-caps dense flat").bind_enabled_from(desk, "file", bool)
+                    self._links.append(own)
         work = ui.element("div").classes("status").props('role="status" aria-live="polite"')
-        with work, ui.element("div").classes("choices") as running:
-            running.bind_visibility_from(self.desk, "job", lambda job: job.is_alive())
+        with work, controls() as running:
+            running.bind_visibility_from(desk, "job", lambda job: job.is_alive())
             ui.spinner(size="1.2em")
-            ui.label().bind_text_from(self.desk, "job", lambda job: plain(job.status))
+            ui.label().bind_text_from(desk, "job", lambda job: plain(job.status))
             bar = ui.linear_progress(show_value=False, size="6px").props('aria-label="share that is done"')
-            bar.bind_value_from(self.desk, "job", lambda job: job.share or 0)
-            bar.bind_visibility_from(self.desk, "job", lambda job: job.share is not None)
-            stop = ui.button("Stop, and keep what is there", on_click=lambda: self.desk.job.stop.set())
-            stop.props("flat dense no-caps").bind_visibility_from(self.desk, "job", lambda job: job.stops)
+            bar.bind_value_from(desk, "job", lambda job: job.share or 0)
+            bar.bind_visibility_from(desk, "job", lambda job: job.share is not None)
+            stop = ui.button("Stop, and keep what is there", on_click=lambda: desk.job.stop.set())
+            stop.props("flat dense no-caps").bind_visibility_from(desk, "job", lambda job: job.stops)
         self._main = ui.element("div").classes("content")
         self.show()
         ui.timer(_LOOK_SECONDS, self._follow)
 
     def show(self) -> None:
         """Fill the page with the current step."""
-        self._seen, self._waiting, self.on_point = self.desk.version, [], lambda row: None
+        self._seen, self.on_point = self.desk.version, lambda row: None
         if self._file != self.desk.file:
             # Nothing is left of another project.
             self._file, self.chosen = self.desk.file, {}
         for number, own in enumerate(self._links, start=1):
             own.props(f"aria-current={'step' if number == self._step else 'false'}")
+        place = 0 if self._file is None else self._step
+        title, fill = self._steps[place]
         self._main.clear()
-        is_open, (title, fill) = self.desk.file is not None, list(self._steps.items())[self._step - 1]
         with self._main:
-            heading(title if is_open else "Begin", 1)
-            self.part(lambda: (fill if is_open else self._start)(self))
-            if is_open and self._step < len(self._steps):
-                following = self._step + 1
-                button("Next step", lambda: self.go_to(following))
+            heading(title, 1)
+            self.part(partial(fill, self))
+            if 0 < place < len(self._links):
+                button("Next step", partial(self.go_to, place + 1))
 
-    def _fill(self, place: ui.element, fill: Callable[[], object]) -> None:
-        place.clear()
-        with place:
-            try:
-                fill()
-            except NotYetError as needed:
-                job, make = self.desk.job, needed.make
-                job = job if job.is_alive() else self.desk.start(needed.words, lambda job: make(), quiet=True)
-                self._waiting.append((job, place, fill))
-                text(f"{needed.words}." if job.quiet else "Other work is running: this is shown when it has ended.")
-            except TOLD as error:
-                text(in_steps(error_text(error)), "warning")
+    def _wait(self, place: ui.element, make: Callable[[], object], words: str, work: Callable[[], object]) -> None:
+        job = self.desk.job if self.desk.job.is_alive() else self.desk.start(words, lambda job: work(), quiet=True)
+        text(f"{words}." if job.quiet else "Other work is running: this is shown when it has ended.")
 
-    def _build_head(self) -> None:
-        desk = self.desk
-        with ui.element("header"):
-            with ui.element("div").classes("project"):
-                folder = plain(desk.folder.resolve().name)
-                ui.label().bind_text_from(desk, "file", lambda file: plain(file.name) if file else folder)
-                back = ui.button("Other files", on_click=self.does(lambda: desk.open(None)))
-                back.props("flat dense no-caps").bind_visibility_from(desk, "file", bool)
-            with ui.element("nav").props('aria-label="Steps"'):
-                for number, title in enumerate(self._steps, start=1):
-                    own = ui.button(f"{number} {title}", on_click=lambda number=number: self.go_to(number))
-                    own.props("no-caps dense flat").bind_enabled_from(desk, "file", bool)
-                    self._links.append(own)
+        def look() -> None:
+            if not job.is_alive():
+                self.part(partial(text, job.error, "warning") if job.quiet and job.error else make, place)
+
+        # It ends with the content of the part.
+        ui.timer(_LOOK_SECONDS, look)
 
     def _follow(self) -> None:
         job = self.desk.job
@@ -189,12 +171,6 @@ class Screen:
                 _pop_up(job.error, "negative")
         if self._seen != self.desk.version:
             self.show()
-        for own in [own for own in self._waiting if not own[0].is_alive()]:
-            self._waiting.remove(own)
-            job, place, fill = own
-            if not place.is_deleted:
-                error = job.error if job.quiet else ""
-                self._fill(place, partial(text, in_steps(error), "warning") if error else fill)
 
 
 def in_steps(advice: str) -> str:
@@ -225,27 +201,28 @@ def heading(words: str, level: int = 2) -> None:
 
 def text(words: str, kind: str = "") -> None:
     """Show a paragraph."""
-    ui.label(plain(words)).classes(f"text {kind}")
+    ui.label(plain(in_steps(words))).classes(f"text {kind}")
 
 
 def show_rows(
-    columns: Sequence[tuple[str, str]],
+    titles: Sequence[str],
     rows: Sequence[Sequence[Any]],
     caption: str,
+    right: Collection[str] = (),
     templates: Mapping[int, str] | None = None,
 ) -> ui.table:
-    """Show rows below titles with sides, "left" or "right".
+    """Show rows below titles, some on the right.
 
     A template of a column knows all cells of a row, c0 and so on, of which there may be more than columns.
     """
-    made = [
-        {"name": f"c{i}", "field": f"c{i}", "label": plain(title), "align": side}
-        for i, (title, side) in enumerate(columns)
+    columns = [
+        {"name": f"c{i}", "field": f"c{i}", "label": plain(title), "align": "right" if title in right else "left"}
+        for i, title in enumerate(titles)
     ]
     fields = [
         {"id": place, **{f"c{i}": plain(str(cell)) for i, cell in enumerate(row)}} for place, row in enumerate(rows)
     ]
-    shown = ui.table(columns=made, rows=fields, row_key="id", pagination=0)
+    shown = ui.table(columns=columns, rows=fields, row_key="id", pagination=0)
     for i, template in (templates or {}).items():
         shown.add_slot(f"body-cell-c{i}", f'<q-td :props="props">{template}</q-td>')
     return shown.props(f'flat dense wrap-cells hide-pagination aria-label="{caption}"')

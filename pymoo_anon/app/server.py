@@ -1,4 +1,4 @@
-"""Server of the screen: one address with a token, for this machine."""
+"""Server of the screen: pages below a token, for this machine."""
 
 from __future__ import annotations
 
@@ -8,12 +8,30 @@ import socket
 from collections.abc import Awaitable, Callable
 from hmac import compare_digest
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
-from fastapi.responses import PlainTextResponse
+import uvicorn
+from fastapi import FastAPI
+from fastapi.datastructures import Headers
+from fastapi.responses import FileResponse, PlainTextResponse, Response
+from nicegui import app, binding, ui
 
+from pymoo_anon.app import project, study
 from pymoo_anon.app.desk import Desk
+from pymoo_anon.app.screen import Screen
+from pymoo_anon.publishing.report.cells import resource
+from pymoo_anon.publishing.report.charts import script
+
+#: The steps by title. The first one is before there is a project.
+STEPS: dict[str, Callable[[Screen], None]] = {
+    "Begin": project.show_beginning,
+    "Table": project.show_table,
+    "Hierarchies": project.show_hierarchies,
+    "What must hold": project.show_requirements,
+    "Search": study.show_search,
+    "Front": study.show_front,
+    "Release": study.show_release_step,
+}
 
 _HOST = "127.0.0.1"
 
@@ -50,8 +68,7 @@ class Guard:
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start":
-                policy = _POLICY.format(host=dict(scope["headers"])[b"host"].decode("latin-1"))
-                own = (b"content-security-policy", policy.encode())
+                own = (b"content-security-policy", _POLICY.format(host=Headers(scope=scope)["host"]).encode())
                 message["headers"] = [*message.get("headers", ()), *_HEADERS, own]
             await send(message)
 
@@ -64,10 +81,8 @@ class Guard:
             await PlainTextResponse("403: open the address that the command printed\n", 403)(scope, receive, send)
 
     def _is_welcome(self, scope: Message) -> bool:
-        headers: list[tuple[bytes, bytes]] = scope["headers"]
-        hosts, origins = (
-            [value.decode("latin-1") for name, value in headers if name == key] for key in (b"host", b"origin")
-        )
+        headers = Headers(scope=scope)
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
         _, _, token = scope["path"].encode("utf-8", "surrogateescape").partition(b"/")
         return (
             len(hosts) == 1
@@ -75,6 +90,34 @@ class Guard:
             and all(origin in [f"http://{host}" for host in self._hosts] for origin in origins)
             and compare_digest(token.partition(b"/")[0], self._token)
         )
+
+
+def add_pages(desk: Desk) -> None:
+    """Add the page and its files to the server."""
+    # While work runs, its thread may hold the interpreter: this is no reason to warn of slow bindings.
+    binding.MAX_PROPAGATION_TIME = 1
+
+    @ui.page("/")
+    def page(step: int = 1) -> None:
+        Screen(desk, STEPS, step).build()
+
+    @app.get("/vega.js")
+    def vega() -> Response:
+        # Inside a function: its short global names would hide those of other scripts.
+        return PlainTextResponse(f"(() => {{{script()}\n}})();", media_type="text/javascript")
+
+    @app.get("/front.js")
+    def drawing() -> Response:
+        own = Path(__file__).with_name("screen.js").read_text(encoding="utf-8")
+        return PlainTextResponse(resource("front.js") + own, media_type="text/javascript")
+
+    @app.get("/report")
+    def report() -> Response:
+        if desk.report is None or not desk.report.is_file():
+            return PlainTextResponse("There is no report yet.", status_code=404)
+        # Without an origin of its own it reaches nothing of the screen.
+        alone = {"content-security-policy": "sandbox allow-scripts allow-modals"}
+        return FileResponse(desk.inside(desk.report), media_type="text/html", headers=alone)
 
 
 def serve(path: str | os.PathLike[str], show: Callable[[str], object]) -> None:
@@ -88,17 +131,8 @@ def serve(path: str | os.PathLike[str], show: Callable[[str], object]) -> None:
         ImportError: The packages of the extra `app` are not installed.
         ValueError: The path is neither a folder nor a project file.
     """
-    desk = Desk(Path(path))
-    token = secrets.token_urlsafe(24)
-    with TemporaryDirectory() as scratch, socket.socket() as listening:
-        # NiceGUI would keep its storage in the current folder.
-        os.environ["NICEGUI_STORAGE_PATH"] = scratch
-        import uvicorn
-        from fastapi import FastAPI
-        from nicegui import ui
-
-        from pymoo_anon.app.pages import add_pages
-
+    desk, token = Desk(Path(path)), secrets.token_urlsafe(24)
+    with socket.socket() as listening:
         listening.bind((_HOST, 0))
         # A browser that is quicker than the server waits.
         listening.listen()

@@ -14,8 +14,7 @@ from pymoo_anon.cli.options import CompareRequest
 from pymoo_anon.comparison.comparing import BetterOff, better_off, compare_sizes, compare_uses
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.study.proposal import known_columns
-from pymoo_anon.study.releasing import classes_of_file
-from pymoo_anon.study.study import Study
+from pymoo_anon.study.study import Study, classes_of_file
 from pymoo_anon.study.tables import table_at
 
 _SHARE_WORDS = {

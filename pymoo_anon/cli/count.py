@@ -11,7 +11,7 @@ from rich.console import Console
 from pymoo_anon._messages import examples, number, plain, repeated
 from pymoo_anon.cli.console import new_table, working
 from pymoo_anon.cli.options import CountRequest
-from pymoo_anon.publishing.guarantees import guaranteed_counts, guaranteed_means, guaranteed_sums, number_or_day
+from pymoo_anon.publishing.codebook import guaranteed_counts, guaranteed_means, guaranteed_sums, number_or_day
 from pymoo_anon.study.options import check_path
 from pymoo_anon.study.stored import CODEBOOK, beside
 from pymoo_anon.study.tables import table_at

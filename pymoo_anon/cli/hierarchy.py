@@ -22,10 +22,10 @@ from pymoo_anon.study.project import read_project
 from pymoo_anon.study.tables import by_column, check_known, columns_of, csv_files, open_table
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
-from pymoo_anon.table.findings import check_hierarchy
 from pymoo_anon.table.frames import at_hand, coded, combinations_of
 from pymoo_anon.table.guesses import TELLING
 from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.hierarchy_edits import check_hierarchy
 
 # So many labels of a level are shown at its beginning, and one at its end.
 _LABELS_SHOWN = 4

@@ -11,7 +11,7 @@ from pymoo_anon._messages import counted, examples, plain
 from pymoo_anon.cli.console import new_table, tell, tell_some, working
 from pymoo_anon.cli.options import InitRequest
 from pymoo_anon.study.interrupt import write_new
-from pymoo_anon.study.names import HIERARCHIES, Source, file_names, source_of
+from pymoo_anon.study.names import HIERARCHIES, Source, source_of
 from pymoo_anon.study.proposal import DECIDED, EQUAL, Proposal, Proposer, reading_of
 
 # Most questions that are printed.
@@ -39,8 +39,7 @@ def run_init(request: InitRequest, console: Console) -> None:
         return
     reading = reading_of(source, request.engine, request.names, request.encoding)
     source = reading.source
-    stem = Path(file_names([source.table or (source.path.stem if source.path is not None else "")])[0]).stem
-    project = request.output / f"{stem}.toml"
+    project = request.output / f"{source.stem}.toml"
     with working("Step 1 of 2: reading the table") as show:
         proposer = Proposer(reading)
         show("Step 2 of 2: guessing roles and drafting hierarchies")
@@ -50,6 +49,8 @@ def run_init(request: InitRequest, console: Console) -> None:
         tell(console, f"{name}: {words}")
     if others := [*made.questions][_MOST_QUESTIONS:]:
         tell_some(console, "Odd values in more columns", others)
+    if made.about_rows is not None:
+        tell(console, made.about_rows)
     _say(console, made, project)
 
 
@@ -61,9 +62,8 @@ def _take_over(request: InitRequest, source: Source, path: Path, console: Consol
         if name in request.given:
             raise ValueError(f"--{name} cannot be combined with {source}, a project of ARX")
     source.check()
-    stem = Path(file_names([path.stem])[0]).stem
-    taken = taken_over(path, stem)
-    _write(request, source, {**taken.files, f"{stem}.toml": taken.project(stem)})
+    taken = taken_over(path, source.stem)
+    _write(request, source, {**taken.files, f"{source.stem}.toml": taken.project(source.stem)})
     table = new_table(["column", "role", "levels", "weight"])
     for name, own in taken.columns.items():
         table.add_row(plain(name), own["role"], *(str(own.get(key, "")) for key in ("levels", "weight")))
@@ -72,8 +72,8 @@ def _take_over(request: InitRequest, source: Source, path: Path, console: Consol
     console.print("Not taken over:")
     for line in taken.left:
         tell(console, f"  {line}")
-    project = request.output / f"{stem}.toml"
-    console.print(plain(f"Written: {project}, {request.output / stem}.csv, {len(taken.files) - 1} hierarchies"))
+    project = request.output / f"{source.stem}.toml"
+    console.print(plain(f"Written: {project}, {request.output / source.stem}.csv, {len(taken.files) - 1} hierarchies"))
     console.print(plain(f"Next: read and edit both, then: pymoo-anon search {project}"))
 
 

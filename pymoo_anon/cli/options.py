@@ -12,7 +12,7 @@ from pymoo_anon.study.options import (
     check_path,
     is_project,
     measures_in,
-    numeral,
+    named_values,
     option,
 )
 
@@ -57,6 +57,7 @@ class CompareRequest(Invocation):
         "The project of both releases, or the folder of its search, for loss, errors of counts and people.",
         metavar="FILE.toml|FOLDER",
         shown="none",
+        is_read=True,
     )
     quasi_identifiers: list[str] = option(
         [],
@@ -72,7 +73,6 @@ class CompareRequest(Invocation):
         super().check()
         if self.project is not None:
             check_meant(self, PROJECT, PROJECT)
-            check_path(self.project, folder=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,22 +159,12 @@ class PickRequest(Invocation):
         ways = [f"--{name}" for name in _WAYS if name in self.given]
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: each says which point to take")
-        if self.weights is not None:
-            self.weighted()
+        self.weighted()
 
     def weighted(self) -> dict[str, float]:
         """Return the weights by name of measure."""
-        assert self.weights is not None
-        found: dict[str, float] = {}
-        for part in measures_in(self.weights):
-            # The last sign is the weight's: the name of a column may hold one, too.
-            name, sign, weight = part.rpartition("=")
-            if not sign or not name.strip():
-                raise ValueError(f"--weights must be NAME=W,..., such as k=1,GLM=2, got {part!r}")
-            if name.strip() in found:
-                raise ValueError(f"--weights must name each measure once, got {name.strip()!r} twice")
-            found[name.strip()] = numeral("--weights", weight.strip())
-        return found
+        parts = [] if self.weights is None else measures_in(self.weights)
+        return named_values("--weights", parts, float, "NAME=W,..., such as k=1,GLM=2", "measure")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,11 +307,6 @@ class CountRequest(Invocation):
         None, "The codebook of the release.", metavar="FILE.csv", shown="beside the table: TABLE.codebook.csv"
     )
 
-    def check(self) -> None:
-        """Raise ValueError for a missing table."""
-        super().check()
-        check_path(self.file)
-
 
 @dataclass(frozen=True, kw_only=True)
 class DraftRequest(Invocation):
@@ -352,13 +337,9 @@ class CheckRequest(Invocation):
     """Options of `pymoo-anon hierarchy check`."""
 
     path: Path = option(..., "A hierarchy, or a folder of them.", metavar="FILE|FOLDER", argument=True)
-    data: Path | None = option(None, "A table that has to fit: NAME.csv is of its column NAME.", metavar="DATA.csv")
-
-    def check(self) -> None:
-        """Raise ValueError for missing files."""
-        super().check()
-        if self.data is not None:
-            check_path(self.data)
+    data: Path | None = option(
+        None, "A table that has to fit: NAME.csv is of its column NAME.", metavar="DATA.csv", is_read=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,14 +12,14 @@ from pymoo_anon.cli.options import PickRequest
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.front import risk_at_most
 from pymoo_anon.problems.less_lost import less_lost
+from pymoo_anon.study.folder import SearchFolder
 from pymoo_anon.study.options import options_named
-from pymoo_anon.study.study import Study
 from pymoo_anon.study.tables import constraint, objective
 
 
 def run_pick(asked: PickRequest, console: Console) -> None:
     """Choose a point, write the choice, and print it."""
-    study = Study.open(asked.file)
+    study = SearchFolder.open(asked.file)
     suppressed = study.project.suppressed
     with working("Step 1 of 2: reading the front") as show, options_named(asked):
         front = study.front
@@ -36,7 +36,7 @@ def run_pick(asked: PickRequest, console: Console) -> None:
     tell(console, f"Next: pymoo-anon release {asked.file}")
 
 
-def _ways(asked: PickRequest, study: Study) -> dict[str, Any]:
+def _ways(asked: PickRequest, study: SearchFolder) -> dict[str, Any]:
     known, best, weights = study.problem.measured, None, None
     for option, higher in (("least", False), ("most", True)):
         if (name := getattr(asked, option)) is not None:
@@ -53,7 +53,7 @@ def _directed(option: str, measure: Objective, name: str, higher: bool) -> Objec
     return measure
 
 
-def _explain(study: Study, console: Console) -> None:
+def _explain(study: SearchFolder, console: Console) -> None:
     # It loads the comparison of releases, which no other choice needs.
     from pymoo_anon.publishing.explaining import explain
 

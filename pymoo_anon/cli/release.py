@@ -14,9 +14,8 @@ from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.publishing.release import RecountError
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.options import options_named
-from pymoo_anon.study.releasing import target_of
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE
-from pymoo_anon.study.study import Study
+from pymoo_anon.study.study import Study, target_of
 
 
 def run_release(asked: ReleaseRequest, console: Console) -> None:

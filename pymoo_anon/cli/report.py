@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+# Loading it here, an interrupt ends the command before its work.
+import numba  # noqa: F401
 from rich.console import Console
 
-# Loading it here, an interrupt ends the command before its work.
-import pymoo_anon.engine.machine_code
 import pymoo_anon.publishing.report.page  # noqa: F401
 from pymoo_anon._files import check_free
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import working
 from pymoo_anon.cli.options import ReportRequest
 from pymoo_anon.study.options import options_named
-from pymoo_anon.study.releasing import release_command
-from pymoo_anon.study.study import Study
+from pymoo_anon.study.study import Study, release_command
 
 
 def run_report(asked: ReportRequest, console: Console) -> None:

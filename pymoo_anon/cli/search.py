@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+# Loading it here, an interrupt ends the command before its work.
+import numba  # noqa: F401
 import numpy as np
 import typer
 from pymoo.core.algorithm import Algorithm
@@ -14,8 +16,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-# Loading it here, an interrupt ends the command before its work.
-import pymoo_anon.engine.machine_code  # noqa: F401
 from pymoo_anon._messages import counted, magnitude, plain
 from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.cli.console import GAP, new_table, tell, working

@@ -16,8 +16,7 @@ from pymoo_anon.publishing.release import said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.options import options_named
-from pymoo_anon.study.releasing import all_together, is_there
-from pymoo_anon.study.study import Study
+from pymoo_anon.study.study import Study, all_together, is_there
 from pymoo_anon.study.tables import Roles, constraint, objective, table_at
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from pymoo_anon._rooms import later
 
 if TYPE_CHECKING:
-    from pymoo_anon.comparison.bias import distribution, gains, gini, lorenz_curve, worst_off
     from pymoo_anon.comparison.comparators import (
         Comparator,
         Coverage,
@@ -29,7 +28,19 @@ if TYPE_CHECKING:
         Tournament,
         Weighted,
     )
-    from pymoo_anon.comparison.comparing import BetterOff, Comparison, better_off, compare, compare_sizes, compare_uses
+    from pymoo_anon.comparison.comparing import (
+        BetterOff,
+        Comparison,
+        better_off,
+        compare,
+        compare_sizes,
+        compare_uses,
+        distribution,
+        gains,
+        gini,
+        lorenz_curve,
+        worst_off,
+    )
     from pymoo_anon.comparison.properties import (
         BreachProbability,
         ClassSize,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import accumulate, combinations
 from math import comb, prod
 from typing import Any
@@ -14,7 +13,7 @@ import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.classes import SLOTS_OF_A_ROW
-from pymoo_anon.table.frames import renamed, row_codes, rows_of
+from pymoo_anon.table.frames import keyed, renamed, row_codes, rows_of
 from pymoo_anon.typing import Bools, Floats, Ints
 
 #: Sizes of classes that are counted: a row in a class below 2 is unique; 12 is for a risk of 0.09 (EMA, Health Canada).
@@ -133,8 +132,7 @@ def special_uniques(frame: Any, columns: Sequence[Hashable], fraction: float = 0
         raise ValueError(f"fraction must be above 0 and at most 1, got {fraction!r}")
     names = tuple(columns)
     coded, n = _coded(frame, names), len(names)
-    every = reduce(_combined, coded)
-    sizes = every.sizes()
+    sizes = _sizes(keyed(coded))
     alone, largest = sizes == 1, _largest(n, len(sizes))
     most = min(largest, n - 1)
     scores, weights = np.zeros((2, int(alone.sum())))
@@ -162,7 +160,7 @@ def _divided_risk(weights: Floats, n_columns: int, n_paired: int, fraction: floa
     return risks
 
 
-def _coded(frame: Any, names: Columns) -> list[_Numbers]:
+def _coded(frame: Any, names: Columns) -> list[Ints]:
     if not names or repeated(names):
         raise ValueError(f"columns must name at least one column, each once, got {examples(names) or 'none'}")
     source = renamed(frame)
@@ -171,40 +169,17 @@ def _coded(frame: Any, names: Columns) -> list[_Numbers]:
     rows, _ = rows_of(source.frame)
     if not len(rows):
         raise ValueError("frame must have at least one row, got none")
-    return [_Numbers.of(row_codes(rows[source.alias(name)]) + 1) for name in names]
+    return [row_codes(rows[source.alias(name)]) for name in names]
 
 
-@dataclass(frozen=True)
-class _Numbers:
-    """Numbers of the rows, equal where the rows are equal in some columns."""
-
-    ids: Ints  # (n_rows,) int64, from 0
-    n: int  # Above all numbers
-
-    @classmethod
-    def of(cls, codes: Ints) -> _Numbers:
-        ids = codes.astype(np.int64)
-        return cls(ids, int(ids.max()) + 1)
-
-    def dense(self) -> _Numbers:
-        """Return numbers without gaps."""
-        return _Numbers.of(pd.factorize(self.ids)[0])
-
-    def sizes(self) -> Ints:
-        """(n_rows,) int64, the number of rows that equal each one."""
-        ids = self.ids if self.n <= SLOTS_OF_A_ROW * len(self.ids) else self.dense().ids
-        return np.bincount(ids)[ids]
+def _sizes(ids: Ints) -> Ints:
+    """Return how many rows have each row's number. (n_rows,) int64 array."""
+    ids = ids if ids.max() < SLOTS_OF_A_ROW * len(ids) else pd.factorize(ids)[0]
+    return np.bincount(ids)[ids]
 
 
-def _combined(first: _Numbers, second: _Numbers) -> _Numbers:
-    if first.n * second.n >= 2**63:
-        first, second = first.dense(), second.dense()
-    return _Numbers(first.ids * second.n + second.ids, first.n * second.n)
-
-
-def _uniqueness_of(names: Columns, coded: Sequence[_Numbers]) -> Uniqueness:
-    every, places = reduce(_combined, coded), tuple(range(len(names)))
-    sizes = every.sizes()
+def _uniqueness_of(names: Columns, coded: Sequence[Ints]) -> Uniqueness:
+    sizes, places = _sizes(keyed(coded)), tuple(range(len(names)))
     alone = sizes == 1
     n_alone, largest = int(alone.sum()), _largest(len(names), len(alone))
     below, minimal = {}, {}
@@ -226,7 +201,7 @@ def _uniqueness_of(names: Columns, coded: Sequence[_Numbers]) -> Uniqueness:
     )
 
 
-def _sets(coded: Sequence[_Numbers], alone: Bools, largest: int) -> Iterator[tuple[tuple[int, ...], Ints, Bools]]:
+def _sets(coded: Sequence[Ints], alone: Bools, largest: int) -> Iterator[tuple[tuple[int, ...], Ints, Bools]]:
     """Yield sets of columns, the sizes of rows' classes, and the rows that become unique."""
     # Only a row that is unique by all columns can be unique by some. Each set keeps the rows that it singles out.
     singled: dict[tuple[int, ...], Bools] = {(): np.zeros(int(alone.sum()), dtype=bool)}
@@ -236,7 +211,7 @@ def _sets(coded: Sequence[_Numbers], alone: Bools, largest: int) -> Iterator[tup
             by_parts = np.logical_or.reduce([singled[part] for part in combinations(own, size - 1)])
             if size == MOST_COLUMNS and by_parts.all():
                 continue
-            sizes = reduce(_combined, (coded[j] for j in own)).sizes()
+            sizes = _sizes(keyed(coded[j] for j in own))
             by_own = sizes[alone] == 1
             if size < MOST_COLUMNS:
                 found[own] = by_own
@@ -250,14 +225,15 @@ def _largest(n_columns: int, n_rows: int) -> int:
     return max(size for size in sizes if size == 1 or comb(n_columns, size) * n_rows <= _MOST_READ)
 
 
-def _fewer_without(names: Columns, coded: Sequence[_Numbers], n_alone: int) -> pd.Series:
+def _fewer_without(names: Columns, coded: Sequence[Ints], n_alone: int) -> pd.Series:
     """Count the unique rows that are lost without each column."""
-    before, after = list(accumulate(coded, _combined)), list(accumulate(coded[::-1], _combined))[::-1]
+    before, after = ([*accumulate(own, lambda *both: keyed(both))] for own in (coded, coded[::-1]))
+    after.reverse()
     found = []
     for j in range(len(coded)):
         beside = [*before[max(j - 1, 0) : j], *after[j + 1 : j + 2]]
         # Without any column no row differs from another.
-        n_left = int((reduce(_combined, beside).sizes() == 1).sum()) if beside else int(len(coded[0].ids) == 1)
+        n_left = int((_sizes(keyed(beside)) == 1).sum()) if beside else int(len(coded[0]) == 1)
         found.append(n_alone - n_left)
     by_column = pd.Series(found, pd.Index(names, tupleize_cols=False), dtype="int64")
     return by_column.sort_values(ascending=False, kind="stable")

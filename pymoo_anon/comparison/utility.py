@@ -23,8 +23,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses, row_ids
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.table.domain_values import Name, day_of, is_day
-from pymoo_anon.table.draft_levels import read_numbers
+from pymoo_anon.table.domain_values import Name, day_of, is_day, read_numbers
 from pymoo_anon.table.generalization import HOW_RELEASED
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -273,32 +272,27 @@ class CountQueries:
         return [None if own is None else np.argsort(own, kind="stable") for own in numbers]
 
     @cached_property
-    def _wanted(self) -> list[Bools]:
-        """Return each query's values of every quasi-identifier."""
-        sizes = self.table.tuples.domain_sizes
-        found: list[list[Bools]] = [[] for _ in sizes]
-        for query in self.asked:
-            for j, values in query.items():
-                found[j].append(np.isin(np.arange(sizes[j]), values))
-        return [np.reshape(own, (len(own), n)) for own, n in zip(found, sizes, strict=True)]
+    def _wanted(self) -> tuple[list[Bools], Ints]:
+        """The wanted values by quasi-identifier, and their places.
 
-    @cached_property
-    def _places(self) -> Ints:
-        """The quasi-identifiers of each query and its place among their queries. (n, 2, 3) int64 array, else -1."""
-        places, asked = np.full((self.n, 2, _ATTRIBUTES), -1), [0] * len(self.table.quasi_identifiers)
+        Of each query the quasi-identifiers and the rows there: (n, 2, 3) int64 array, else -1.
+        """
+        sizes, places = self.table.tuples.domain_sizes, np.full((self.n, 2, _ATTRIBUTES), -1)
+        found: list[list[Bools]] = [[] for _ in sizes]
         for i, query in enumerate(self.asked):
-            for t, j in enumerate(query):
-                places[i, :, t] = j, asked[j]
-                asked[j] += 1
-        return places
+            for t, (j, values) in enumerate(query.items()):
+                places[i, :, t] = j, len(found[j])
+                found[j].append(np.isin(np.arange(sizes[j]), values))
+        return [np.reshape(own, (len(own), n)) for own, n in zip(found, sizes, strict=True)], places
 
     def _counted(self, blocks: Blocks, rounded: Callable[[Floats], Floats] = np.asarray) -> Floats:
         """Count each query's rows by rounded shares of cells."""
-        shares = [rounded(own.shares(wanted)) for own, wanted in zip(blocks.columns, self._wanted, strict=True)]
+        wanted, asked = self._wanted
+        shares = [rounded(column.shares(own)) for column, own in zip(blocks.columns, wanted, strict=True)]
         widths = np.array([own.shape[1] for own in shares])
         # The shares of all queries side by side, and where those of each one begin.
         starts = np.cumsum([0, *(own.size for own in shares)])
-        attributes, places = self._places[:, 0], self._places[:, 1]
+        attributes, places = asked[:, 0], asked[:, 1]
         begins = starts[attributes] + places * widths[attributes]
         cells = np.array([own.cells for own in blocks.columns], dtype=np.int32)
         whole = np.concatenate([own.ravel() for own in shares])

@@ -1,4 +1,4 @@
-"""Distinct quasi-identifier tuples of a table, and their equivalence classes, alone or joint.
+"""Distinct quasi-identifier tuples of a table, and their equivalence classes.
 
 A search reads nothing else. A table of many rows and few distinct tuples is searched as fast as a small one.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.typing import Bools, Floats, Ints, Ints32
+from pymoo_anon.typing import Bools, Ints, Ints32
 
 
 @dataclass(frozen=True, eq=False)
@@ -509,56 +509,33 @@ def classes_of_maps(
     return replace(made, maps=maps[np.newaxis], nodes=None, kept=made.sizes >= smallest)
 
 
-# --- joint classes of several releases --------------------------------------------------------------------------------
+def one_class(tuples: DistinctTuples, *columns: Hashable) -> EquivalenceClasses:
+    """Return the whole table as one class."""
+    return _single(tuples, tuples.n_rows, {column: tuples.totals(column) for column in columns})
 
 
-def partition_of(classes: EquivalenceClasses) -> Ints:
-    """Return each tuple's part in one generalization, (n_distinct,) int64."""
-    assert classes.class_of is not None
-    (own,) = classes.class_of
-    return np.where(classes.kept[own], own + 1, 0)
+def marked_class(classes: EquivalenceClasses) -> EquivalenceClasses:
+    """Return the suppressed tuples of one generalization as one class."""
+    totals, hidden = {}, classes.suppressed
+    for name, own in classes.columns.items():
+        of_hidden = np.repeat(hidden, np.diff(own.starts))
+        held = np.bincount(own.values[of_hidden], own.counts[of_hidden], own.n_values)
+        totals[name] = held.astype(np.int64)
+    return _single(classes.tuples, int(classes.sizes[hidden].sum()), totals)
 
 
-def grouped_jointly(
-    tuples: DistinctTuples, parts: Sequence[Ints], columns: Sequence[Hashable] | None = None
-) -> EquivalenceClasses:
-    """Group tuples that agree in all parts, one array of `partition_of` for each release.
-
-    The `nodes` of a joint class are its parts. Tuples of part 0 in all releases are suppressed.
-    """
-    cells = np.column_stack(parts)
-    grouping = grouped(cells, tuple((cells.max(axis=0) + 1).tolist()))
-    classes = classes_of(tuples, None, grouping, tuple(tuples.columns if columns is None else columns))
-    kept: Bools = (grouping.nodes > 0).any(axis=1)  # type: ignore[assignment]
-    return replace(classes, kept=kept)
-
-
-def joint_classes(classes: EquivalenceClasses) -> EquivalenceClasses:
-    """Return the joint classes of a generalization and releases."""
-    if classes.beside is None:
-        raise ValueError("joint measures need earlier releases, such as LatticeProblem(..., beside=[choice]), got none")
-    return grouped_jointly(classes.tuples, [partition_of(classes), classes.beside], tuple(classes.columns))
-
-
-def divided(classes: EquivalenceClasses) -> EquivalenceClasses:
-    """Return the joint classes as if nothing was suppressed."""
-    return joint_classes(replace(classes, kept=np.ones_like(classes.kept)))
-
-
-def worst_by_class(classes: EquivalenceClasses, joint: EquivalenceClasses, values: Floats, maximize: bool) -> Floats:
-    """Return each kept class's worst joint value, (n_classes,) float.
-
-    A joint class of rows that are suppressed here counts for the smallest class that divides an earlier one with it.
-    To suppress that class is the least that makes the joint class larger.
-    """
-    assert joint.nodes is not None
-    own, other = joint.nodes.T
-    worst_of, none = (np.minimum, np.inf) if maximize else (np.maximum, -np.inf)
-    worst, here = np.full(len(classes.sizes), none), own > 0
-    worst_of.at(worst, own[here] - 1, values[here])
-    of_suppressed, least = np.full(other.max() + 1, none), np.full(other.max() + 1, classes.n_rows + 1)
-    of_suppressed[other[~here & joint.kept]] = values[~here & joint.kept]
-    np.minimum.at(least, other[here], classes.sizes[own[here] - 1])
-    smallest = here & (classes.sizes[own - 1] == least[other])
-    worst_of.at(worst, own[smallest] - 1, of_suppressed[other[smallest]])
-    return worst
+def _single(tuples: DistinctTuples, n_rows: int, totals: Mapping[Hashable, Ints]) -> EquivalenceClasses:
+    counts = {}
+    for column, total in totals.items():
+        present = np.flatnonzero(total)
+        starts = np.array([0, len(present)], dtype=np.int64)
+        counts[column] = ValueCounts(starts, present, total[present], len(total))
+    return EquivalenceClasses(
+        tuples,
+        maps=np.zeros((1, tuples.offsets[-1]), dtype=np.int64),
+        starts=np.array([0, 1], dtype=np.int64),
+        sizes=np.array([n_rows], dtype=np.int64),
+        representatives=np.zeros(1, dtype=np.int64),
+        kept=np.ones(1, dtype=bool),
+        columns=counts,
+    )

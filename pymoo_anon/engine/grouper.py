@@ -1,4 +1,4 @@
-"""Grouping of a table: its join tree, workspaces, and plans to group many nodes."""
+"""Grouping of a table: its join tree, workspaces and layers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,24 @@ import numpy as np
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, Fewest, ValueCounts, row_ids
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.engine.grouping import group
-from pymoo_anon.engine.numbering import Entries, Layers, Numbers, Output, Request, Scratch, Slots, Tree
-from pymoo_anon.typing import Array, Bools, Floats, Ints
+from pymoo_anon.engine.grouping import (
+    BEYOND_ALL,
+    Entries,
+    Layers,
+    Numbers,
+    Output,
+    Request,
+    Scratch,
+    Slots,
+    Tree,
+    U,
+    count_values,
+    find_fewest,
+    named,
+    number_joins,
+    take_maps,
+)
+from pymoo_anon.typing import Array, Bools, Ints
 
 # Room for the classes of several small generalizations, so that one compiled call serves a batch of them. Not more than
 # a processor's cache holds, so that the objectives find the classes there.
@@ -157,7 +172,7 @@ class Workspace:
             values=np.empty(room, dtype=np.int64),
             value_counts=np.empty(room, dtype=np.int64),
         )
-        # In the order of `numbering.named`, without those of `Request`.
+        # In the order of `grouping.named`, without those of `Request`.
         groups = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
         self.arrays: tuple[Array, ...] = tuple(array for group in groups for array in group)
 
@@ -364,137 +379,189 @@ def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Bools | No
     )
 
 
-def plan_roll_up(X: Ints, weights: Floats) -> tuple[Ints, Ints, Ints]:
-    """Plan a forest in which every node is a generalization of its source.
+@njit(allocates=False)
+def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
+    """Group by each generalization while the output has room.
 
-    The classes of a node are merges of the classes of any more specific node. So nodes that have much in common are
-    cheaper to group from their greatest common specialization, the lowest level of each attribute, than from the table.
-
-    The given nodes are a part. A part is split in two by the level of one attribute, and its halves are split again.
-    Where it pays, the greatest common specialization of a part is grouped once and becomes the source of the part.
+    Args:
+        done: Number of the generalization to begin with; those before it were grouped by earlier calls.
+        limit: At most so many tuples are suppressed, the smallest classes first; used where `below` is 0.
+        below: Every class smaller than this is suppressed.
+        arrays: The arrays of `Request`, `Tree`, `Layers`, `Entries`, `Numbers`, `Slots`, `Scratch` and `Output`.
 
     Returns:
-        (m, n_attributes) int64 array of nodes, at most 2n. They come depth first: after a node come all that have it as
-        their source, directly or not, and then the others.
-        (m,) int64 array, the number of each node's source, or -1.
-        (m,) int64 array, which row of X each node is, or -1.
+        The number of the generalization to go on with. It is above `done`: there is always room for one.
     """
-    # A copy where X cannot be written: numba would compile all of this once more for it.
-    X = np.require(X, requirements=["C", "W"])
-    n, n_attributes = X.shape
-    nodes, links = np.empty((2 * n, n_attributes), dtype=np.int64), np.empty((2, 2 * n), dtype=np.int64)
-    scratch = np.empty((2, max(n_attributes, weights.shape[1])), dtype=np.int64)
-    order, parts = np.arange(n, dtype=np.int64), np.empty((n + 1, 3), dtype=np.int64)
-    m = _plan(X, weights, nodes, links, order, parts, scratch)
-    return nodes[:m], links[0, :m], links[1, :m]
-
-
-@njit(allocates=False)
-def _plan(X, weights, nodes, links, order, parts, scratch):  # type: ignore[no-untyped-def]
-    """Write the forest to `links`, and return its size.
-
-    A part is order[first:last], rows of X, with a source for all of them; `parts` is a stack of these three.
-    """
-    n, n_attributes = X.shape
-    sources, given, lowest, at_level = links[0], links[1], scratch[0, :n_attributes], scratch[1, : weights.shape[1]]
-    parts[0, 0], parts[0, 1], parts[0, 2] = 0, n, -1
-    n_parts = 1 if n > 0 else 0
-    m = 0
-    # Invariant: the m nodes so far and the parts on the stack together hold every row of X once. The part on top comes
-    # next, and a part's halves are put on top of all others: this is depth first.
-    while n_parts > 0:
-        n_parts -= 1
-        first, last, source = parts[n_parts, 0], parts[n_parts, 1], parts[n_parts, 2]
-        own = _common(X, order[first:last], lowest)
-        if own >= 0 or _pays(lowest, last - first, source, nodes, weights):
-            for j in range(n_attributes):
-                nodes[m, j] = lowest[j]
-            sources[m], given[m] = source, -1
-            source = m
-            if own >= 0:
-                # The common specialization is itself a given node: take it out of the part.
-                given[m] = order[first + own]
-                order[first + own] = order[first]
-                first += 1
-            m += 1
-        attribute, level = _best_split(X, order[first:last], lowest, weights, at_level)
-        if attribute < 0:
-            # Nothing is gained by a common specialization of fewer: all have the same source.
-            for i in range(first, last):
-                for j in range(n_attributes):
-                    nodes[m, j] = X[order[i], j]
-                sources[m], given[m] = source, order[i]
-                m += 1
-            continue
-        middle = first + _split(X, order[first:last], attribute, level)
-        for half in range(2):
-            a, b = (first, middle) if half == 0 else (middle, last)
-            if a < b:
-                parts[n_parts, 0], parts[n_parts, 1], parts[n_parts, 2] = a, b, source
-                n_parts += 1
-    return m
-
-
-@kernel
-def _common(X, rows, lowest):  # type: ignore[no-untyped-def]
-    """Write the greatest common specialization, and return its row or -1."""
-    for j in range(len(lowest)):
-        lowest[j] = X[rows[0], j]
-        for i in range(1, len(rows)):
-            lowest[j] = min(lowest[j], X[rows[i], j])
-    for i in range(len(rows)):
-        same = True
-        for j in range(len(lowest)):
-            same &= X[rows[i], j] == lowest[j]
-        if same:
+    request, tree, layers, entries, numbers, slots, scratch, output = named(arrays)
+    request.starts[0] = 0
+    for c in range(len(entries.n_values)):
+        output.value_starts[c, 0] = 0
+    n_out = 0
+    # Invariant: the output holds the n_out generalizations that were asked for from `done` to i - 1. Its classes end
+    # at request.starts[n_out]. What was grouped and not asked for is overwritten there.
+    for i in range(done, len(request.maps)):
+        layer = nearest_layer(i, request)
+        counts, is_source = len(request.readers) == 0, len(request.layers) > 0 and request.layers[i] < 0
+        a = request.starts[n_out]
+        if n_out > 0 and not _has_room(i, a, layer, request, layers, entries, output):
             return i
-    return -1
+        take_maps(i, request, tree, numbers)
+        n_classes = number_joins(layer, output.representatives[a:], tree, layers, numbers, slots, scratch.members)
+        b = a + n_classes
+        ids = numbers.ids[tree.starts[len(tree.starts) - 2] :]
+        _make_classes(a, n_classes, layer, ids, layers, output)
+        for t in range(request.class_of.shape[1]):
+            request.class_of[i, t] = ids[t]
+        if counts or is_source:
+            count_values(layer, n_classes, ids, a, layers, entries, scratch, output)
+        if is_source:
+            request.layers[i] = push(layer + 1, a, b, layers, entries, output)
+        if len(request.asked) == 0 or request.asked[i]:
+            sizes, kept = output.sizes[a:b], output.kept[a:b]
+            smallest = below if below > 0 else _smallest_kept(sizes, limit, scratch.tally)
+            for c in range(len(sizes)):
+                kept[c] = sizes[c] >= smallest
+            if not counts:
+                rows = layers.starts[layer : layer + 2]
+                find_fewest(rows, ids, sizes, kept, entries, scratch, request.readers, request.fewest[n_out])
+                for c in range(len(entries.n_values)):
+                    output.value_starts[c, b] = output.value_starts[c, a]
+            n_out += 1
+            request.starts[n_out] = b
+    return len(request.maps)
 
 
 @kernel
-def _pays(lowest, n, source, nodes, weights):  # type: ignore[no-untyped-def]
-    """Return whether grouping n nodes through their common specialization is cheaper.
+def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no-untyped-def]
+    """Return whether the classes surely fit into the output.
 
-    Costs are shares of the whole table's rows. Every node reads the rows of its source: `now` with the source it has,
-    `then` with the common specialization. To make that one costs about twice what it reads, and about one table for
-    what every grouping costs.
+    There are at most as many classes as combinations of groups, and as rows of the layer. There are at most as many
+    value counts as entries of the layer, and as classes times values.
     """
-    now, then = 0.0, 0.0
-    for j in range(len(lowest)):
-        now += 0.0 if source < 0 else weights[j, nodes[source, j]]
-        then += weights[j, lowest[j]]
-    now, then = np.exp(-now), np.exp(-then)
-    return n * (now - then) > 2.0 * now + 1.0
+    first, last = layers.starts[layer], layers.starts[layer + 1]
+    most = 1
+    for n in request.n_groups[i]:
+        most = min(most * n, last - first)
+    if a + most > len(output.sizes):
+        return False
+    for c in range(len(entries.n_values)):
+        n_entries = min(entries.starts[c, last] - entries.starts[c, first], most * entries.n_values[c])
+        if output.value_starts[c, a] + n_entries >= output.values.shape[1]:
+            return False
+    return True
 
 
 @kernel
-def _best_split(X, rows, lowest, weights, at_level):  # type: ignore[no-untyped-def]
-    """Return attribute and level of the best split, or -1.
+def _make_classes(a, n_classes, layer, ids, layers, output):  # type: ignore[no-untyped-def]
+    """Write the classes of a layer's rows from `a` on."""
+    first, last = layers.starts[layer], layers.starts[layer + 1]
+    representatives, sizes, counts = output.representatives[a:], output.sizes[a:], layers.counts[first:last]
+    for c in range(n_classes):
+        # So far a representative is a row of the layer.
+        representatives[c] = layers.tuples[U(first + representatives[c])]
+        sizes[c] = 0
+    for t in range(U(len(counts))):
+        sizes[ids[t]] += counts[t]
 
-    The half are the rows at this level or above. Its gain is their number times what the level weighs more than the
-    lowest one. `at_level` is scratch.
+
+@kernel
+def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
+    """Return the smallest size that the limit keeps."""
+    if limit >= len(tally):
+        return _smallest_by_halves(sizes, limit)
+    # A class larger than the limit is always kept, so k is at most the smallest of them.
+    k = BEYOND_ALL
+    for size in sizes:
+        if size <= limit:
+            tally[U(size)] += size
+        elif size < k:
+            k = size
+    total = np.int64(0)
+    # Invariant: `total` tuples are in classes smaller than `size`, no more than the limit.
+    for size in range(1, limit + 1):
+        total += tally[size]
+        if total > limit:
+            k = size
+            break
+    for size in range(limit + 1):
+        tally[size] = 0
+    return k
+
+
+@kernel
+def _smallest_by_halves(sizes, limit):  # type: ignore[no-untyped-def]
+    """Return the same k by bisection, without a tally."""
+    low, high, total = np.int64(0), np.int64(0), np.int64(0)
+    for size in sizes:
+        total += size
+        high = max(high, size)
+    if total <= limit:
+        return BEYOND_ALL
+    # Invariant: classes of at most `low` tuples hold no more than the limit, those of at most `high` do.
+    while high - low > 1:
+        middle, total = (low + high) // 2, np.int64(0)
+        for size in sizes:
+            total += size if size <= middle else 0
+        if total > limit:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@kernel
+def nearest_layer(i, request):  # type: ignore[no-untyped-def]
+    """Return the source layer of generalization i.
+
+    A source of a source is a source: merging its classes gives the same classes, only from more rows.
     """
-    best, attribute, level = 0.0, -1, 0
-    for j in range(len(lowest)):
-        at_level[:] = 0
-        for i in range(len(rows)):
-            at_level[X[rows[i], j]] += 1
-        count = 0
-        # Invariant: `count` rows are at level t or above.
-        for t in range(weights.shape[1] - 1, lowest[j], -1):
-            count += at_level[t]
-            gain = count * (weights[j, t] - weights[j, lowest[j]])
-            if gain > best:
-                best, attribute, level = gain, j, t
-    return attribute, level
+    if len(request.sources) == 0:
+        return 0
+    source = request.sources[i]
+    while source >= 0 and request.layers[source] == 0:
+        source = request.sources[source]
+    return request.layers[source] if source >= 0 else 0
 
 
 @kernel
-def _split(X, rows, attribute, level):  # type: ignore[no-untyped-def]
-    """Move the rows below a level forward, and count them."""
-    n_below = 0
-    for i in range(len(rows)):
-        if X[rows[i], attribute] < level:
-            rows[i], rows[n_below] = rows[n_below], rows[i]
-            n_below += 1
-    return n_below
+def push(layer, a, b, layers, entries, output):  # type: ignore[no-untyped-def]
+    """Keep classes a to b - 1 as a layer, or return 0.
+
+    Generalizations come depth first. So everything above the layer below, which this overwrites, belongs to branches
+    that are finished, and the layers that are still needed are a stack.
+    """
+    first = layers.starts[layer]
+    last = first + b - a
+    if layer + 1 >= len(layers.starts) or last > len(layers.counts):
+        return 0
+    for c in range(len(entries.n_values)):
+        n_entries = output.value_starts[c, b] - output.value_starts[c, a]
+        if entries.starts[c, first] + n_entries > entries.rows.shape[1]:
+            return 0
+    layers.starts[layer + 1] = last
+    for row in range(first, last):
+        # All tuples of a class have the same numbers, so the pair of one of them is the pair of the class.
+        t = U(output.representatives[U(a + row - first)])
+        layers.tuples[row] = t
+        layers.left[row] = layers.left[t]
+        layers.right[row] = layers.right[t]
+        layers.counts[row] = output.sizes[U(a + row - first)]
+    for c in range(len(entries.n_values)):
+        starts = output.value_starts[c]
+        begin, end = starts[a], starts[b]
+        to = entries.starts[c, first]
+        for e in range(end - begin):
+            entries.values[c, to + e] = output.values[c, begin + e]
+            entries.counts[c, to + e] = output.value_counts[c, begin + e]
+            entries.rows[c, to + e] = 0
+        # The row of an entry is the number of rows that begin after the layer's first entry and not after this one:
+        # mark where they begin, and add up. A loop over each row's few entries would be mispredicted row by row.
+        for row in range(1, b - a):
+            at = to + starts[a + row] - begin
+            entries.starts[c, first + row] = at
+            if starts[a + row] < end:
+                entries.rows[c, at] += 1
+        entries.starts[c, last] = to + end - begin
+        for e in range(to + 1, to + end - begin):
+            entries.rows[c, e] += entries.rows[c, e - 1]
+    return layer

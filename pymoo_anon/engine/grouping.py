@@ -1,72 +1,286 @@
-"""Grouping of distinct tuples, one generalization after the other."""
+"""Inner loops of a grouping: row numbers, value counts, and their arrays."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.engine.numbering import U, named, number_joins, take_maps
-from pymoo_anon.typing import Ints, Numbers32
+from pymoo_anon.engine.compiled import kernel
+from pymoo_anon.typing import Bools, Ints, Numbers32
+
+#: An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end. Loops
+#: over rows and entries are a third faster.
+U = np.uint64
+
+#: More than any size or number of values.
+BEYOND_ALL = np.iinfo(np.int64).max
+
+# Lists of so many values are read faster than rows are sorted.
+_SHORT_LIST = 8
+
+# So many samples are read before all rows, and each takes every `_STRIDE`-th row.
+_SAMPLES = 4
+_STRIDE = 32
+
+
+class Request(NamedTuple):
+    """The generalizations of one call, and the use of each."""
+
+    maps: Ints  # (n, n_codes) int64, the group of every domain value, attribute after attribute
+    n_groups: Ints  # (n, n_attributes) int64, the number of groups of every attribute
+    # (n,) int64, the number of an earlier and more specific generalization, or -1. Empty where none has one.
+    sources: Ints
+    asked: Bools  # (n,) Boolean, the generalizations to output, or empty for all.
+    # (n,) int64, the layer that holds the classes of a generalization, or 0; -1 for a source before it is grouped.
+    # Empty where none is a source.
+    layers: Ints
+    starts: Ints  # (n + 1,) int64, where the classes of each generalization that is asked for begin in the output
+    class_of: Ints  # (n, n_distinct) int64, the class of every distinct tuple; (n, 0) where nobody wants it
+    readers: Ints  # (n_columns,) int64, the reader of each column, in the columns of `fewest`
+    # (n, n_readers) int64, the fewest distinct values in a kept class of each reader's columns, for those that are
+    # asked for. Empty where all values are counted.
+    fewest: Ints
+
+
+class Tree(NamedTuple):
+    """The join tree of the distinct tuples, read-only."""
+
+    children: Ints  # (n_joins, 2) int64, the two child nodes of each join
+    # (n_nodes + 1,) int64, where the rows of each node begin. The rows of an attribute are its domain values.
+    starts: Ints
+    left: Numbers32  # (n_pairs,) uint32, for each row of a join its row of the left child, join after join
+    right: Numbers32  # (n_pairs,) uint32, the same of the right child
+
+
+class Layers(NamedTuple):
+    """Layers to group: the distinct tuples, then classes of single generalizations.
+
+    The layers are a stack, one after the other in the same arrays. Row r of any layer is a pair of rows of the root's
+    children, like a row of the root itself.
+    """
+
+    starts: Ints  # (n_layers + 1,) int64, where each layer begins
+    left: Numbers32  # (room,) uint32, for each row its row of the root's left child
+    right: Numbers32  # (room,) uint32, the same of the right child
+    counts: Ints  # (room,) int64, how many tuples of the table each row stands for
+    tuples: Ints  # (room,) int64, one distinct tuple of each row
+
+
+class Entries(NamedTuple):
+    """Value counts of the rows of all layers, like `ValueCounts`."""
+
+    n_values: Ints  # (n_columns,) int64, the number of distinct values of each column in the table
+    starts: Ints  # (n_columns, room + 1) int64, where the entries of each row begin
+    # (n_columns, entry_room) uint32, the row that each entry belongs to, counted from the layer's first.
+    rows: Numbers32
+    values: Numbers32  # (n_columns, entry_room) uint32
+    counts: Ints  # (n_columns, entry_room) int64
+
+
+class Numbers(NamedTuple):
+    """Row numbers of each node, equal for equal generalized tuples."""
+
+    ids: Numbers32  # (n_rows,) uint32, the number of every row of every node, where `Tree.starts` says
+    n_ids: Ints  # (n_nodes,) int64, how many different numbers each node has; 0 before the first generalization
+    changed: Bools  # (n_nodes,) Boolean, the nodes with changed numbers
+
+
+class Slots(NamedTuple):
+    """A table to look up the number of a pair. `number_pairs` tells why it is never cleared."""
+
+    # (n_slots,) uint32, a power of two and at least twice n_distinct: base plus number of the pair in a slot.
+    marks: Numbers32
+    keys: Ints  # (n_slots,) int64, the pair in a slot, where pairs are hashed
+    base: Ints  # (1,) int64, at least 1. A smaller mark is of an earlier call: the slot is empty.
+
+
+class Scratch(NamedTuple):
+    """Memory for single steps. `cells` and `tally` are zero between them."""
+
+    cells: Numbers32  # (n_cells,) uint32, a dense histogram of all classes; empty where a count can exceed 32 bits
+    tally: Ints  # (longest,) int64, sums by class size or by value
+    members: Ints  # (n_distinct + 1,) int64, where each class ends, or the first row of each number
+    values: Numbers32  # (n_entries,) uint32, the values of a column's entries sorted by class
+    counts: Ints  # (n_entries,) int64, their counts
+
+
+class Output(NamedTuple):
+    """The classes of the requested generalizations, end to end."""
+
+    sizes: Ints  # (class_room,) int64
+    representatives: Ints  # (class_room + 1,) int64. The last element is only written past the end.
+    kept: Bools  # (class_room,) Boolean
+    value_starts: Ints  # (n_columns, class_room + 1) int64, where the value counts of each class begin
+    values: Ints  # (n_columns, value_room + 1) int64. The last element is only written past the end.
+    value_counts: Ints  # (n_columns, value_room + 1) int64, likewise
+
+
+# Where each group ends among all arrays. They stand in this order.
+_REQUEST = len(Request._fields)
+_TREE = _REQUEST + len(Tree._fields)
+_LAYERS = _TREE + len(Layers._fields)
+_ENTRIES = _LAYERS + len(Entries._fields)
+_END_OF_NUMBERS = _ENTRIES + len(Numbers._fields)
+_SLOTS = _END_OF_NUMBERS + len(Slots._fields)
+_SCRATCH = _SLOTS + len(Scratch._fields)
 
 
 @kernel
-def nearest_layer(i, request):  # type: ignore[no-untyped-def]
-    """Return the source layer of generalization i.
+def named(arrays: Any) -> Any:
+    """Return the eight named groups of a flat tuple of arrays."""
+    return (
+        Request(*arrays[:_REQUEST]),
+        Tree(*arrays[_REQUEST:_TREE]),
+        Layers(*arrays[_TREE:_LAYERS]),
+        Entries(*arrays[_LAYERS:_ENTRIES]),
+        Numbers(*arrays[_ENTRIES:_END_OF_NUMBERS]),
+        Slots(*arrays[_END_OF_NUMBERS:_SLOTS]),
+        Scratch(*arrays[_SLOTS:_SCRATCH]),
+        Output(*arrays[_SCRATCH:]),
+    )
 
-    A source of a source is a source: merging its classes gives the same classes, only from more rows.
-    """
-    if len(request.sources) == 0:
-        return 0
-    source = request.sources[i]
-    while source >= 0 and request.layers[source] == 0:
-        source = request.sources[source]
-    return request.layers[source] if source >= 0 else 0
+
+_LARGEST_MARK = np.iinfo(np.uint32).max
+
+#: 2^64 divided by the golden ratio: multiplication by it spreads neighbouring keys over the upper bits (Knuth).
+SPREAD = U(0x9E3779B97F4A7C15)
+
+
+class Pairs(NamedTuple):
+    """Pairs of rows of two nodes, with their numbers."""
+
+    left: Numbers32  # (n,) uint32, the row of the left node in each pair
+    right: Numbers32  # (n,) uint32, the row of the right node in each pair
+    left_ids: Numbers32  # uint32, the number of every row of the left node, in 0..n_left - 1
+    right_ids: Numbers32  # uint32, the number of every row of the right node, in 0..n_right - 1
+    n_left: int  # How many numbers the left node has
+    n_right: int  # How many numbers the right node has
 
 
 @kernel
-def push(layer, a, b, layers, entries, output):  # type: ignore[no-untyped-def]
-    """Keep classes a to b - 1 as a layer, or return 0.
+def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
+    """Load one generalization's maps, and mark the changed nodes.
 
-    Generalizations come depth first. So everything above the layer below, which this overwrites, belongs to branches
-    that are finished, and the layers that are still needed are a stack.
+    A join has others where one of its children has.
     """
-    first = layers.starts[layer]
-    last = first + b - a
-    if layer + 1 >= len(layers.starts) or last > len(layers.counts):
-        return 0
-    for c in range(len(entries.n_values)):
-        n_entries = output.value_starts[c, b] - output.value_starts[c, a]
-        if entries.starts[c, first] + n_entries > entries.rows.shape[1]:
-            return 0
-    layers.starts[layer + 1] = last
-    for row in range(first, last):
-        # All tuples of a class have the same numbers, so the pair of one of them is the pair of the class.
-        t = U(output.representatives[U(a + row - first)])
-        layers.tuples[row] = t
-        layers.left[row] = layers.left[t]
-        layers.right[row] = layers.right[t]
-        layers.counts[row] = output.sizes[U(a + row - first)]
-    for c in range(len(entries.n_values)):
-        starts = output.value_starts[c]
-        begin, end = starts[a], starts[b]
-        to = entries.starts[c, first]
-        for e in range(end - begin):
-            entries.values[c, to + e] = output.values[c, begin + e]
-            entries.counts[c, to + e] = output.value_counts[c, begin + e]
-            entries.rows[c, to + e] = 0
-        # The row of an entry is the number of rows that begin after the layer's first entry and not after this one:
-        # mark where they begin, and add up. A loop over each row's few entries would be mispredicted row by row.
-        for row in range(1, b - a):
-            at = to + starts[a + row] - begin
-            entries.starts[c, first + row] = at
-            if starts[a + row] < end:
-                entries.rows[c, at] += 1
-        entries.starts[c, last] = to + end - begin
-        for e in range(to + 1, to + end - begin):
-            entries.rows[c, e] += entries.rows[c, e - 1]
-    return layer
+    n_attributes = request.n_groups.shape[1]
+    groups = request.maps[i]
+    for j in range(n_attributes):
+        a, b = tree.starts[j], tree.starts[j + 1]
+        old, new = numbers.ids[a:b], groups[a:b]
+        differ = numbers.n_ids[j] != request.n_groups[i, j]
+        for v in range(len(old)):
+            differ |= old[v] != new[v]
+            old[v] = new[v]
+        numbers.n_ids[j] = request.n_groups[i, j]
+        numbers.changed[j] = differ
+    for join in range(len(tree.children)):
+        left, right = tree.children[join, 0], tree.children[join, 1]
+        numbers.changed[n_attributes + join] = numbers.changed[left] or numbers.changed[right]
+
+
+@kernel
+def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type: ignore[no-untyped-def]
+    """Assign numbers to the rows of changed joins and the root.
+
+    Children come before their join, so their numbers are up to date when it reads them. Returns how many numbers the
+    root has, and writes the first row of each to `firsts`; `members` is scratch.
+    """
+    n_joins = len(tree.children)
+    n_attributes = len(numbers.n_ids) - n_joins
+    for join in range(n_joins):
+        node, is_root = n_attributes + join, join == n_joins - 1
+        if is_root or numbers.changed[node]:
+            a, b = tree.starts[node], tree.starts[node + 1]
+            first, last = a - tree.starts[n_attributes], b - tree.starts[n_attributes]
+            left, right, own_firsts = tree.left[first:last], tree.right[first:last], members
+            if is_root:
+                first, last = layers.starts[layer], layers.starts[layer + 1]
+                left, right, own_firsts = layers.left[first:last], layers.right[first:last], firsts
+            one, other = tree.children[join, 0], tree.children[join, 1]
+            pairs = Pairs(
+                left,
+                right,
+                numbers.ids[tree.starts[one] :],
+                numbers.ids[tree.starts[other] :],
+                numbers.n_ids[one],
+                numbers.n_ids[other],
+            )
+            numbers.n_ids[node] = number_pairs(pairs, slots, numbers.ids[a:b], own_firsts)
+    return numbers.n_ids[n_attributes + n_joins - 1]
+
+
+@kernel
+def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
+    """Assign equal pairs one number by first appearance, and count them.
+
+    A pair (l, r) of numbers is the key l * n_right + r. Both are below 2^32, so the key is below 2^64.
+
+    The slots are never cleared. A slot holds base + number, and base grows by as many numbers as a call gives. So all
+    marks of earlier calls are below base, and what is below base counts as empty. Marks have 32 bits: where the numbers
+    of this call might not fit above base, everything is cleared once and base begins again at 1.
+
+    Written are `ids`, the number of every pair, and `firsts`, the first pair of every number: it has to be at least one
+    longer than there are numbers.
+    """
+    if slots.base[0] > _LARGEST_MARK - len(pairs.left):
+        for slot in range(len(slots.marks)):
+            slots.marks[slot] = 0
+        slots.base[0] = 1
+    if pairs.n_left * pairs.n_right <= len(slots.marks):
+        n = _number_by_key(pairs, slots.marks, slots.base[0], ids, firsts)
+    else:
+        n = _number_by_hash(pairs, slots, ids, firsts)
+    slots.base[0] += n
+    return n
+
+
+@kernel
+def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-def]
+    """Assign numbers to pairs with a slot per key."""
+    left, right, left_ids, right_ids, _, n_right = pairs
+    n = U(0)
+    # Invariant: the pairs before p hold n distinct keys, and the slot of each of them its number.
+    for p in range(U(len(left))):
+        slot = U(left_ids[left[p]] * n_right + right_ids[right[p]])
+        number = np.int64(marks[slot]) - base
+        # Write the next number always and count it if it is new: a branch would be mispredicted class by class.
+        is_new = number < 0
+        number = np.int64(n) if is_new else number
+        marks[slot] = number + base
+        firsts[n] = p
+        n += U(is_new)
+        ids[p] = number
+    return np.int64(n)
+
+
+@kernel
+def _number_by_hash(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
+    """Assign numbers to pairs by open addressing.
+
+    At most half of the slots are ever taken, so there is always an empty one.
+    """
+    left, right, left_ids, right_ids, _, n_right = pairs
+    marks, keys, base = slots.marks, slots.keys, slots.base[0]
+    mask = U(len(marks) - 1)
+    n = U(0)
+    # Invariant: as above; no empty slot stands between the hash of a key and its slot.
+    for p in range(U(len(left))):
+        key = left_ids[left[p]] * n_right + right_ids[right[p]]
+        slot = ((U(key) * SPREAD) >> U(32)) & mask
+        number = np.int64(marks[slot]) - base
+        while number >= 0 and keys[slot] != key:
+            slot = (slot + U(1)) & mask
+            number = np.int64(marks[slot]) - base
+        if number < 0:
+            number = np.int64(n)
+            marks[slot] = number + base
+            keys[slot] = key
+            firsts[n] = p
+            n += U(1)
+        ids[p] = number
+    return np.int64(n)
 
 
 class LayerColumn(NamedTuple):
@@ -182,7 +396,7 @@ def find_fewest(rows, ids, sizes, kept, entries, scratch, readers, fewest):  # t
     The rows are those of a layer, from rows[0] to rows[1] - 1. A class is read until it has as many values as the
     poorest so far.
     """
-    most = _BEYOND_ALL
+    most = BEYOND_ALL
     for c in range(len(sizes)):
         most = min(most, sizes[c] if kept[c] else most)
     for reader in range(len(fewest)):
@@ -257,143 +471,3 @@ def _fewest_of_sorted(kept, enough, scratch):  # type: ignore[no-untyped-def]
         enough = min(enough, n) if kept[c] else enough
         begin = end
     return enough
-
-
-_BEYOND_ALL = np.iinfo(np.int64).max
-
-# Lists of so many values are read faster than rows are sorted.
-_SHORT_LIST = 8
-
-# So many samples are read before all rows, and each takes every `_STRIDE`-th row.
-_SAMPLES = 4
-_STRIDE = 32
-
-
-@njit(allocates=False)
-def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
-    """Group by each generalization while the output has room.
-
-    Args:
-        done: Number of the generalization to begin with; those before it were grouped by earlier calls.
-        limit: At most so many tuples are suppressed, the smallest classes first; used where `below` is 0.
-        below: Every class smaller than this is suppressed.
-        arrays: The arrays of `Request`, `Tree`, `Layers`, `Entries`, `Numbers`, `Slots`, `Scratch` and `Output`.
-
-    Returns:
-        The number of the generalization to go on with. It is above `done`: there is always room for one.
-    """
-    request, tree, layers, entries, numbers, slots, scratch, output = named(arrays)
-    request.starts[0] = 0
-    for c in range(len(entries.n_values)):
-        output.value_starts[c, 0] = 0
-    n_out = 0
-    # Invariant: the output holds the n_out generalizations that were asked for from `done` to i - 1. Its classes end
-    # at request.starts[n_out]. What was grouped and not asked for is overwritten there.
-    for i in range(done, len(request.maps)):
-        layer = nearest_layer(i, request)
-        counts, is_source = len(request.readers) == 0, len(request.layers) > 0 and request.layers[i] < 0
-        a = request.starts[n_out]
-        if n_out > 0 and not _has_room(i, a, layer, request, layers, entries, output):
-            return i
-        take_maps(i, request, tree, numbers)
-        n_classes = number_joins(layer, output.representatives[a:], tree, layers, numbers, slots, scratch.members)
-        b = a + n_classes
-        ids = numbers.ids[tree.starts[len(tree.starts) - 2] :]
-        _make_classes(a, n_classes, layer, ids, layers, output)
-        for t in range(request.class_of.shape[1]):
-            request.class_of[i, t] = ids[t]
-        if counts or is_source:
-            count_values(layer, n_classes, ids, a, layers, entries, scratch, output)
-        if is_source:
-            request.layers[i] = push(layer + 1, a, b, layers, entries, output)
-        if len(request.asked) == 0 or request.asked[i]:
-            sizes, kept = output.sizes[a:b], output.kept[a:b]
-            smallest = below if below > 0 else _smallest_kept(sizes, limit, scratch.tally)
-            for c in range(len(sizes)):
-                kept[c] = sizes[c] >= smallest
-            if not counts:
-                rows = layers.starts[layer : layer + 2]
-                find_fewest(rows, ids, sizes, kept, entries, scratch, request.readers, request.fewest[n_out])
-                for c in range(len(entries.n_values)):
-                    output.value_starts[c, b] = output.value_starts[c, a]
-            n_out += 1
-            request.starts[n_out] = b
-    return len(request.maps)
-
-
-@kernel
-def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no-untyped-def]
-    """Return whether the classes surely fit into the output.
-
-    There are at most as many classes as combinations of groups, and as rows of the layer. There are at most as many
-    value counts as entries of the layer, and as classes times values.
-    """
-    first, last = layers.starts[layer], layers.starts[layer + 1]
-    most = 1
-    for n in request.n_groups[i]:
-        most = min(most * n, last - first)
-    if a + most > len(output.sizes):
-        return False
-    for c in range(len(entries.n_values)):
-        n_entries = min(entries.starts[c, last] - entries.starts[c, first], most * entries.n_values[c])
-        if output.value_starts[c, a] + n_entries >= output.values.shape[1]:
-            return False
-    return True
-
-
-@kernel
-def _make_classes(a, n_classes, layer, ids, layers, output):  # type: ignore[no-untyped-def]
-    """Write the classes of a layer's rows from `a` on."""
-    first, last = layers.starts[layer], layers.starts[layer + 1]
-    representatives, sizes, counts = output.representatives[a:], output.sizes[a:], layers.counts[first:last]
-    for c in range(n_classes):
-        # So far a representative is a row of the layer.
-        representatives[c] = layers.tuples[U(first + representatives[c])]
-        sizes[c] = 0
-    for t in range(U(len(counts))):
-        sizes[ids[t]] += counts[t]
-
-
-@kernel
-def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
-    """Return the smallest size that the limit keeps."""
-    if limit >= len(tally):
-        return _smallest_by_halves(sizes, limit)
-    # A class larger than the limit is always kept, so k is at most the smallest of them.
-    k = _BEYOND_ALL
-    for size in sizes:
-        if size <= limit:
-            tally[U(size)] += size
-        elif size < k:
-            k = size
-    total = np.int64(0)
-    # Invariant: `total` tuples are in classes smaller than `size`, no more than the limit.
-    for size in range(1, limit + 1):
-        total += tally[size]
-        if total > limit:
-            k = size
-            break
-    for size in range(limit + 1):
-        tally[size] = 0
-    return k
-
-
-@kernel
-def _smallest_by_halves(sizes, limit):  # type: ignore[no-untyped-def]
-    """Return the same k by bisection, without a tally."""
-    low, high, total = np.int64(0), np.int64(0), np.int64(0)
-    for size in sizes:
-        total += size
-        high = max(high, size)
-    if total <= limit:
-        return _BEYOND_ALL
-    # Invariant: classes of at most `low` tuples hold no more than the limit, those of at most `high` do.
-    while high - low > 1:
-        middle, total = (low + high) // 2, np.int64(0)
-        for size in sizes:
-            total += size if size <= middle else 0
-        if total > limit:
-            high = middle
-        else:
-            low = middle
-    return high

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import copy
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from functools import reduce
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts, joint_classes, worst_by_class
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts, marked_class
 from pymoo_anon.objectives.bounds import Bounding, ClassGains, SuppressionBudget
-from pymoo_anon.objectives.constraint import Boundable
-from pymoo_anon.objectives.knowledge import BackgroundKnowledge, agreeing, any_of, knowledge_in_words, sets_of
+from pymoo_anon.objectives.knowledge import joint_classes, worst_by_class
+from pymoo_anon.table.generalization import Constraint
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from pymoo_anon.objectives.recount import Recount, Recounted
 
-Knowing = TypeVar("Knowing", bound="WithBackgroundKnowledge")
-Worst = TypeVar("Worst", bound="WorstClassObjective")
-
 # A subclass may replace these without changing the value of the measure.
 _DESCRIPTIONS = {"name", "short", "role", "words", "is_loss", "shown", "step", "bounding", "best_of_specializations"}
 _DESCRIPTIONS |= {"check", "limits", "value_range", "spacing"}
 
 
-class Objective(Boundable):
+class Objective:
     """A number for each generalization, from its equivalence classes.
 
     A measure of your own is a subclass with a `name`, a direction, a `step` where values are small, and one method:
@@ -200,6 +194,20 @@ class Objective(Boundable):
         """Return the best value of any specialization, or None, as `Bounding` does."""
         return None
 
+    def __ge__(self, bound: float) -> Constraint:
+        """Require a value of at least a bound: `KAnonymity() >= 5`."""
+        return Constraint(self, bound, at_least=True)
+
+    def __le__(self, bound: float) -> Constraint:
+        """Require a value of at most a bound: `TCloseness("diagnosis") <= 0.3`."""
+        return Constraint(self, bound, at_least=False)
+
+    def __gt__(self, bound: float) -> NoReturn:
+        raise TypeError(f"a constraint must be written with >= or <=, got {self!r} > {bound!r}")
+
+    def __lt__(self, bound: float) -> NoReturn:
+        raise TypeError(f"a constraint must be written with >= or <=, got {self!r} < {bound!r}")
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Objective):
             return NotImplemented
@@ -264,125 +272,6 @@ class LossObjective(Objective):
     maximize = False
 
 
-class WorstClassObjective(Objective):
-    """The value of the worst kept class.
-
-    It is that of the whole table if all are suppressed. A subclass defines `of_classes`.
-    """
-
-    worst_class = True
-
-    def jointly(self: Worst) -> Worst:
-        """Return the same measure of joint classes, as `KAnonymity(joint=True)`.
-
-        Its bounds are those of `best_of_specializations` alone, unless it names others for joint classes.
-        """
-        made = copy.copy(self)
-        made.joint = True
-        own = {"name": f"joint {self.name}", "bounding": self.bounding and Bounding}
-        # A property of the class knows of joint classes itself.
-        vars(made).update({one: v for one, v in own.items() if not isinstance(getattr(type(self), one), property)})
-        return made
-
-    def evaluate(self, classes: EquivalenceClasses) -> Floats:
-        if not self.joint:
-            return self._worst(classes)
-        return np.array([self._worst(joint_classes(one))[0] for one in classes], dtype=float)
-
-    def _worst(self, classes: EquivalenceClasses) -> Floats:
-        worst_of, none = (np.minimum, np.inf) if self.maximize else (np.maximum, -np.inf)
-        worst: Floats
-        if classes.fewest and (read := self.reads(classes.tuples.sensitive)):
-            worst = classes.fewest[read].astype(float)
-        else:
-            of_classes = np.where(classes.kept, self.of_classes(classes), none)
-            worst = worst_of.reduceat(of_classes, classes.starts[:-1])
-        gone = classes.n_suppressed == classes.n_rows
-        if gone.any():
-            worst[gone] = self.of_classes(one_class(classes.tuples, *self.reads(classes.tuples.sensitive)))
-        return worst
-
-
-class WithBackgroundKnowledge(WorstClassObjective):
-    """A measure of the worst class, against adversaries with background knowledge.
-
-    A class then has the value of all kept rows that agree with it on a known set, and the worst of these over the sets.
-    A subclass defines `_of_classes` and `_recount`, which are as `of_classes` and `recount` for full knowledge.
-    """
-
-    known: BackgroundKnowledge = None
-    _name: str
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The name with the background knowledge."""
-        own = f"joint {self._name}" if self.joint else self._name
-        return own if self.known is None else f"{own} ({knowledge_in_words(self.known)})"
-
-    def _of_classes(self, classes: EquivalenceClasses) -> Floats:
-        raise NotImplementedError
-
-    def _recount(self, recount: Recount) -> Recounted:
-        raise NotImplementedError
-
-    def knowing(self: Knowing, known: BackgroundKnowledge = None) -> Knowing:
-        """Return the same measure against other background knowledge."""
-        made = copy.copy(self)
-        made.known = known
-        return made
-
-    def merged(self, classes: EquivalenceClasses) -> Iterator[tuple[EquivalenceClasses, Ints]]:
-        """Merge the classes that agree on each known set, and number the merged class of each."""
-        tuples = classes.tuples
-        return agreeing(classes, sets_of(self.known, tuples.names), self.reads(tuples.sensitive))
-
-    def of_classes(self, classes: EquivalenceClasses) -> Floats:
-        if self.known is None:
-            return self._of_classes(classes)
-        found = (self._of_classes(merged)[ids] for merged, ids in self.merged(classes))
-        return reduce(np.minimum if self.maximize else np.maximum, found)
-
-    def recount(self, recount: Recount) -> Recounted:
-        if self.known is None:
-            return self._recount(recount)
-        sets = [[recount.names[place] for place in one] for one in sets_of(self.known, recount.names)]
-        found = [self._recount(recount.agreeing(names)) for names in sets]
-        return min(found) if self.maximize else max(found)
-
-    def check(self, table: Microdata) -> None:
-        super().check(table)
-        if self.joint and self.known is not None:
-            raise ValueError(f"known must be None for a joint measure, whose adversary knows all columns, got {self!r}")
-        named = () if isinstance(self.known, any_of) else [name for one in self.known or () for name in one]
-        if sensitive := [name for name in dict.fromkeys(named) if name in table.sensitive]:
-            raise ValueError(f"known must name quasi-identifiers, got {examples(sensitive)}, which is sensitive")
-        sets_of(self.known, list(table.quasi_identifiers))
-
-    def __repr__(self) -> str:
-        if self.joint:
-            return f"{type(self).__name__}({', '.join([*self._arguments(), 'joint=True'])})"
-        if self.known is None:
-            return super().__repr__()
-        sets: Any = self.known if isinstance(self.known, any_of) else [list(one) for one in self.known]
-        shown = sets[0] if isinstance(sets, list) and len(sets) == 1 else sets
-        return f"{type(self).__name__}({', '.join([*self._arguments(), f'known={shown!r}'])})"
-
-
-def one_class(tuples: DistinctTuples, *columns: Hashable) -> EquivalenceClasses:
-    """Return the whole table as one class."""
-    return _single(tuples, tuples.n_rows, {column: tuples.totals(column) for column in columns})
-
-
-def marked_class(classes: EquivalenceClasses) -> EquivalenceClasses:
-    """Return the suppressed tuples of one generalization as one class."""
-    totals, hidden = {}, classes.suppressed
-    for name, own in classes.columns.items():
-        of_hidden = np.repeat(hidden, np.diff(own.starts))
-        held = np.bincount(own.values[of_hidden], own.counts[of_hidden], own.n_values)
-        totals[name] = held.astype(np.int64)
-    return _single(classes.tuples, int(classes.sizes[hidden].sum()), totals)
-
-
 def marked_value(measure: Objective, classes: EquivalenceClasses) -> float:
     """Return the value of suppressed rows as one class.
 
@@ -393,20 +282,3 @@ def marked_value(measure: Objective, classes: EquivalenceClasses) -> float:
     if not measure.worst_class or found.kept.all():
         return float("nan")
     return float(measure.of_classes(marked_class(found))[0])
-
-
-def _single(tuples: DistinctTuples, n_rows: int, totals: Mapping[Hashable, Ints]) -> EquivalenceClasses:
-    counts = {}
-    for column, total in totals.items():
-        present = np.flatnonzero(total)
-        starts = np.array([0, len(present)], dtype=np.int64)
-        counts[column] = ValueCounts(starts, present, total[present], len(total))
-    return EquivalenceClasses(
-        tuples,
-        maps=np.zeros((1, tuples.offsets[-1]), dtype=np.int64),
-        starts=np.array([0, 1], dtype=np.int64),
-        sizes=np.array([n_rows], dtype=np.int64),
-        representatives=np.zeros(1, dtype=np.int64),
-        kept=np.ones(1, dtype=bool),
-        columns=counts,
-    )

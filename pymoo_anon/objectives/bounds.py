@@ -15,8 +15,7 @@ import numpy as np
 
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.table.generalization import AtMost, Below, Suppression, Violating, kept_by
+from pymoo_anon.table.generalization import AtMost, Below, Constraint, Suppression, Violating, kept_by
 from pymoo_anon.typing import Array, Bools, Floats, Ints
 
 # Whole values below this are counted one by one.

@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pymoo_anon._messages import examples, listed, plain, positive_whole
-from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts, divided
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts, classes_of, grouped
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.numbering import SPREAD, U
+from pymoo_anon.engine.grouping import SPREAD, U
 from pymoo_anon.objectives.bounds import Monotone, SuppressionBudget, fewest_unavoidable
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.typing import Floats, Ints
+from pymoo_anon.table.generalization import Constraint
+from pymoo_anon.typing import Bools, Floats, Ints
 
 # Every set is a grouping of its own, at every generalization.
 _MOST_SETS = 5_000
@@ -266,3 +266,58 @@ class JointMonotone(Monotone):
             broken = ~constraint.keeps(self.measure.of_classes(joint))
             np.add.at(gone, first + joint.nodes[broken, 0] - 1, joint.sizes[broken])
         return gone
+
+
+# --- joint classes of several releases --------------------------------------------------------------------------------
+
+
+def partition_of(classes: EquivalenceClasses) -> Ints:
+    """Return each tuple's part in one generalization, (n_distinct,) int64."""
+    assert classes.class_of is not None
+    (own,) = classes.class_of
+    return np.where(classes.kept[own], own + 1, 0)
+
+
+def grouped_jointly(
+    tuples: DistinctTuples, parts: Sequence[Ints], columns: Sequence[Hashable] | None = None
+) -> EquivalenceClasses:
+    """Group tuples that agree in all parts, one array of `partition_of` for each release.
+
+    The `nodes` of a joint class are its parts. Tuples of part 0 in all releases are suppressed.
+    """
+    cells = np.column_stack(parts)
+    grouping = grouped(cells, tuple((cells.max(axis=0) + 1).tolist()))
+    classes = classes_of(tuples, None, grouping, tuple(tuples.columns if columns is None else columns))
+    kept: Bools = (grouping.nodes > 0).any(axis=1)  # type: ignore[assignment]
+    return replace(classes, kept=kept)
+
+
+def joint_classes(classes: EquivalenceClasses) -> EquivalenceClasses:
+    """Return the joint classes of a generalization and releases."""
+    if classes.beside is None:
+        raise ValueError("joint measures need earlier releases, such as LatticeProblem(..., beside=[choice]), got none")
+    return grouped_jointly(classes.tuples, [partition_of(classes), classes.beside], tuple(classes.columns))
+
+
+def divided(classes: EquivalenceClasses) -> EquivalenceClasses:
+    """Return the joint classes as if nothing was suppressed."""
+    return joint_classes(replace(classes, kept=np.ones_like(classes.kept)))
+
+
+def worst_by_class(classes: EquivalenceClasses, joint: EquivalenceClasses, values: Floats, maximize: bool) -> Floats:
+    """Return each kept class's worst joint value, (n_classes,) float.
+
+    A joint class of rows that are suppressed here counts for the smallest class that divides an earlier one with it.
+    To suppress that class is the least that makes the joint class larger.
+    """
+    assert joint.nodes is not None
+    own, other = joint.nodes.T
+    worst_of, none = (np.minimum, np.inf) if maximize else (np.maximum, -np.inf)
+    worst, here = np.full(len(classes.sizes), none), own > 0
+    worst_of.at(worst, own[here] - 1, values[here])
+    of_suppressed, least = np.full(other.max() + 1, none), np.full(other.max() + 1, classes.n_rows + 1)
+    of_suppressed[other[~here & joint.kept]] = values[~here & joint.kept]
+    np.minimum.at(least, other[here], classes.sizes[own[here] - 1])
+    smallest = here & (classes.sizes[own - 1] == least[other])
+    worst_of.at(worst, own[smallest] - 1, of_suppressed[other[smallest]])
+    return worst

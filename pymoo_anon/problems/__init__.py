@@ -10,10 +10,9 @@ from pymoo_anon.problems.releases import joint, ladder, ladders
 from pymoo_anon.problems.tradeoffs import Step
 
 if TYPE_CHECKING:
-    from pymoo_anon.problems.bitstrings import BitStringProblem
+    from pymoo_anon.problems.bitstrings import Achievement, BitStringProblem, PreferredPoint
     from pymoo_anon.problems.journal import Journal, journaled
     from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LocalTarget, LowerBound
-    from pymoo_anon.problems.preference import Achievement, PreferredPoint
     from pymoo_anon.problems.refining import refine
 
 __all__ = [

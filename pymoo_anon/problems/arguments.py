@@ -12,7 +12,6 @@ import pandas as pd
 
 from pymoo_anon._messages import examples, listed, number, plain, repeated, told_apart
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.knowledge import (
     BackgroundKnowledge,
     any_of,
@@ -23,7 +22,7 @@ from pymoo_anon.objectives.knowledge import (
     sets_of,
 )
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.generalization import Suppression
+from pymoo_anon.table.generalization import Constraint, Suppression
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Ints
 

@@ -19,13 +19,12 @@ from pymoo.core.problem import Problem
 from pymoo_anon._messages import plain, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses, Fewest
 from pymoo_anon.objectives.base import Objective, marked_value
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss.cells import attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems import arguments
 from pymoo_anon.problems.front import Front, points_of
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.generalization import Decoded, Suppression, Violating, suppression_rule
+from pymoo_anon.table.generalization import Constraint, Decoded, Suppression, Violating, suppression_rule
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Floats, Ints, T
 

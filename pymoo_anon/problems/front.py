@@ -24,12 +24,12 @@ from pymoo.core.result import Result
 
 from pymoo_anon._messages import counted, html_table, listed, number, percent, plain
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss.cells import attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.problems.arguments import bound, checked_constraints, framed, lost, measure_names, texts_of
 from pymoo_anon.problems.tradeoffs import Step, first_of, knee_of, next_steps, shortfalls, with_share
 from pymoo_anon.table.domain_values import is_number, is_whole
+from pymoo_anon.table.generalization import Constraint
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Floats, Ints
 

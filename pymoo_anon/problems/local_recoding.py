@@ -26,7 +26,6 @@ from pymoo.termination.max_time import TimeBasedTermination
 from pymoo_anon._messages import listed, number, plain, whole_from_0
 from pymoo_anon.engine.classes import EquivalenceClasses, Fewest
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.problems.arguments import check_table, checked_constraints
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -35,7 +34,7 @@ from pymoo_anon.problems.releases import divided_parts, fingerprint_of, parts_wi
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
 from pymoo_anon.recoding import FEW, Ascent, ColumnRequirement, Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.domain_values import Name
-from pymoo_anon.table.generalization import LocalGeneralization, kept_by
+from pymoo_anon.table.generalization import Constraint, LocalGeneralization, kept_by
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Floats, Ints
 
@@ -372,7 +371,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         Where there are few classes, a target has the best recoding with its k among those of certain targets: then a
         larger k never loses less.
         """
-        few = target.k * FEW > self.table.n_rows and self.within_parts is None
+        few = target.k * FEW > self.table.tuples.n_rows and self.within_parts is None
         if self.method != "bottom-up" or not few:
             return self._made(target)
         scale = targets_of(self.table, self.table.n_rows // FEW + 1)
@@ -502,7 +501,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             ValueError: X has another shape, or a value that is not whole or out of range.
         """
         highest = self.xu.astype(np.int64)
-        highest[0] = len(self.targets) + self.table.n_rows
+        highest[0] = len(self.targets) + self.table.tuples.n_rows
         points, numbers = f"points of {self.n_var} whole numbers", "whole numbers"
         return whole_numbers(X, points, numbers, numbers, np.zeros_like(highest), highest)
 

@@ -1,4 +1,4 @@
-"""Refinement of a point as a local recoding with no coarser cell."""
+"""Refinement of a point as a local recoding."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, number
-from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.objectives.base import marked_class
-from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.engine.classes import EquivalenceClasses, marked_class
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -20,7 +18,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import base_weights
 from pymoo_anon.problems.requirements import holds_by_construction, requirements_of
 from pymoo_anon.recoding import Requirements, Trees, check_ways, recode
-from pymoo_anon.table.generalization import Generalization, LocalGeneralization, of_columns
+from pymoo_anon.table.generalization import Constraint, Generalization, LocalGeneralization, of_columns
 from pymoo_anon.typing import Bools, Ints, Ints32
 
 # The last refinement of each problem, by its arguments.

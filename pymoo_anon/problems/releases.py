@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pymoo_anon._messages import examples, listed, number, plain, positive_whole, share
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, grouped_jointly, partition_of
-from pymoo_anon.objectives.constraint import Constraint
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
+from pymoo_anon.objectives.knowledge import grouped_jointly, partition_of
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.front import Choice
+from pymoo_anon.table.generalization import Constraint
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints, Ints32
 

@@ -8,7 +8,6 @@ from math import ceil
 
 from pymoo_anon.engine.classes import DistinctTuples
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy import (
     AlphaDeassociation,
     BasicBetaLikeness,
@@ -22,7 +21,7 @@ from pymoo_anon.objectives.privacy import (
 )
 from pymoo_anon.objectives.privacy.identity import smallest_k
 from pymoo_anon.recoding import ColumnRequirement, RequirementKind
-from pymoo_anon.table.generalization import Generalization
+from pymoo_anon.table.generalization import Constraint, Generalization
 from pymoo_anon.table.microdata import Microdata
 
 

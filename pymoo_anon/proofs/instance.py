@@ -17,11 +17,10 @@ import numpy as np
 
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds import FollowsK
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.base import Limits
 from pymoo_anon.proofs.tables import StringWalk, fill_table, nested_bound, split_classes
-from pymoo_anon.table.generalization import AtMost, Below
+from pymoo_anon.table.generalization import AtMost, Below, Constraint
 from pymoo_anon.typing import Bools, Floats, Ints
 
 # Sums of whole numbers up to this one are exact as floats of 64 bits, in any order.

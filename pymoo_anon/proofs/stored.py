@@ -11,12 +11,22 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds import Kind, SuppressionBudget, suppression_budget
 from pymoo_anon.problems.journal import BOUNDS
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.proofs.base import BoundsReader, LatticeProof, Tolerance, least_covered
-from pymoo_anon.proofs.covering import Members, NodeBounds, NodeScratch, Rules, find_open, node_scratch, screen
+from pymoo_anon.proofs.covering import (
+    Members,
+    NodeBounds,
+    NodeScratch,
+    Rules,
+    covers_beside,
+    is_covered,
+    is_plainly_covered,
+    known_groups,
+)
 from pymoo_anon.typing import Floats, Ints
 
 # Bounds pay if they fathom half of the examined nodes: to read bounds from a node takes about as long as to evaluate
@@ -180,6 +190,16 @@ class MeasureRules(BoundsReader):
         if family.has_floor:
             return np.full(len(classes), -np.inf)
         return self.best_below(column, classes, below)
+
+
+def node_scratch(rules: Rules) -> NodeScratch:
+    """Allocate memory for one node."""
+    return NodeScratch(
+        x=np.zeros(len(rules.lengths), dtype=np.int64),
+        floors=np.zeros(len(rules.terms)),
+        thresholds=np.zeros((2, len(rules.first))),
+        bounds=np.empty(len(rules.kinds)),
+    )
 
 
 class StoredLatticeProof(LatticeProof):
@@ -446,3 +466,117 @@ def projections(lengths: Ints, strides: Ints, depth: int) -> Ints:
     top = int(lengths @ strides)
     # The most special node, number 0, has the least loss. It covers nodes of little privacy.
     return np.array(sorted({0, *(top - down for down in found)}), dtype=np.int64)
+
+
+@kernel
+def _write_floors(rules, scratch):  # type: ignore[no-untyped-def]
+    for a in range(len(scratch.floors)):
+        # The measure adds from the first attribute on, too: the last bits have to agree.
+        floor = 0.0
+        for j in range(len(scratch.x)):
+            floor += rules.terms[a, j, scratch.x[j]]
+        scratch.floors[a] = floor
+
+
+@njit(allocates=False)
+def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-def]
+    """Bring bounds down to a layer and find open nodes.
+
+    The nodes of the next higher sum have their bounds. The first attribute has levels from `lowest` to `highest`, each
+    of which occurs. The nodes are written to `found` in the order of their numbers, and their number is returned.
+    """
+    rules, known, members, scratch = known_groups(arrays)
+    x, n_found = scratch.x, np.int64(0)
+    for first in range(lowest, highest + 1):
+        x[0] = first
+        _fill(np.int64(1), total - first, rules.lengths, x)
+        # Hints begin anew, so that bounds do not depend on the number of levels of one thread.
+        is_more, hint = True, np.int64(0)
+        # Invariant: all nodes before x have their bounds, and the open ones among them were found.
+        while is_more:
+            node = np.int64(0)
+            for j in range(len(x)):
+                node += x[j] * rules.strides[j]
+            _write_floors(rules, scratch)
+            _inherit(node, x, hint, rules, known, members, scratch)
+            if not known.done[node]:
+                member = is_plainly_covered(node, hint, rules, known, members, scratch)
+                if member >= 0:
+                    hint = member
+                elif member == -1:
+                    found[n_found] = node
+                    n_found += 1
+            is_more = _next(x, rules.lengths)
+    return n_found
+
+
+@kernel
+def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-untyped-def]
+    """Take over the bounds of generalizations.
+
+    Generalizations lie far apart in memory, and reading them is most of the work. It stops once the member of the hint
+    covers the node. The bounds of the node are then valid, but not the best.
+    """
+    for c in range(rules.n_inherited):
+        bound = known.bounds[node, c]
+        for j in range(len(x)):
+            if x[j] < rules.lengths[j]:
+                bound = max(bound, known.bounds[node + rules.strides[j], c])
+        known.bounds[node, c] = bound
+    covers = hint < len(members.needs) and covers_beside(hint, node, rules, known, members, scratch)
+    for h in range(known.tops.shape[1]):
+        top, enough = known.tops[node, h], members.reaches[hint, h] if covers else -np.inf
+        # Generalizations by the last attributes come first: they are the nearest in memory.
+        for j in range(len(x) - 1, -1, -1):
+            if top <= enough:
+                break
+            if x[j] < rules.lengths[j]:
+                top = min(top, known.tops[node + rules.strides[j], h])
+        known.tops[node, h] = top
+
+
+@kernel
+def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
+    """Write the first levels of a sum, last attributes highest."""
+    for j in range(len(lengths) - 1, start - 1, -1):
+        x[j] = min(lengths[j], total)
+        total -= x[j]
+
+
+@kernel
+def _next(x, lengths):  # type: ignore[no-untyped-def]
+    """Make x the next node of its level sum, and tell whether there is one."""
+    behind = 0
+    # Invariant: the levels after j have the sum `behind`, and the first of them are as high as possible.
+    for j in range(len(x) - 1, 0, -1):
+        if x[j] < lengths[j] and behind > 0:
+            x[j] += 1
+            _fill(j + 1, behind - 1, lengths, x)
+            return True
+        behind += x[j]
+    return False
+
+
+@njit(allocates=False)
+def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def]
+    """Examine nodes until enough are open.
+
+    Returns the position to go on from, and the number of open nodes.
+    """
+    rules, known, members, scratch = known_groups(arrays)
+    n_open = 0
+    for position in range(start, end):
+        node = nodes[position]
+        if known.done[node]:
+            continue
+        rest = node
+        for j in range(len(rules.strides)):
+            scratch.x[j] = rest // rules.strides[j]
+            rest -= scratch.x[j] * rules.strides[j]
+        _write_floors(rules, scratch)
+        if not is_covered(node, rules, known, members, scratch):
+            found[n_open] = node
+            n_open += 1
+            if n_open == len(found):
+                return position + 1, n_open
+    return end, n_open

@@ -1,13 +1,14 @@
-"""Proof over bit strings, best bound first."""
+"""Searches of bit strings, with and without a proof."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heapify, heappop, heappush
+from itertools import combinations
 from math import prod
 from typing import Any, NamedTuple
 
@@ -15,8 +16,7 @@ import numpy as np
 
 from pymoo_anon.proofs.base import Limits, Proof, Tolerance
 from pymoo_anon.proofs.instance import Plan, StringInstance, StringSpace, Subproblem, goal_of, plan
-from pymoo_anon.proofs.pairs import PairSearch
-from pymoo_anon.proofs.tables import DONE, FOUND, StringWalk
+from pymoo_anon.proofs.tables import DONE, FOUND, StringWalk, best_pair
 from pymoo_anon.typing import Bools, Floats, Ints
 
 # Number of parts that take turns together. The number of threads changes nothing in the result.
@@ -29,8 +29,16 @@ _BYTES_OF_A_PART = 1000
 # and then rarely divide it again.
 _REACH = 0.05
 
+# Gains are whole numbers, exact below 2^53.
+_LARGEST_GAIN = 2.0**52
+
+# Number of bisections between a multiplier that is too low and one that is enough.
+_BISECTIONS = 5
+
 # Local searches from random strings before the first proof; later ones begin at the string found last.
 _STARTS = 8
+
+Pair = tuple[int, int]
 
 
 @dataclass(slots=True, eq=False)
@@ -242,6 +250,151 @@ class StringSearch:
     def _cuts_of(self, part: _Part) -> dict[int, Ints]:
         paths = [np.frombuffer(cut, dtype=np.int32).astype(np.int64) for cut in part.cuts]
         return dict(zip(self.plan.order[: len(paths)], paths, strict=True))
+
+
+class PairSearch:
+    """Search for strings that gain more, two attributes at a time.
+
+    Every pair of attributes gets its best cuts while the others stay, in a random order, until each was tried since the
+    last change. A change makes the gain larger, so that it ends. Kept classes have at least k rows, and at most as many
+    rows as the limit are suppressed.
+    """
+
+    # Prefixes that are tried for one pair before the best so far is taken, about a tenth of a second.
+    most_prefixes = 200_000
+
+    def __init__(self, space: StringSpace, k: int, limit: int, random_state: np.random.Generator) -> None:
+        self.space, self.k, self.limit, self._random_state = space, k, limit, random_state
+        instance, none = space.instance, space.none
+        by_groups = sorted(range(none), key=lambda attribute: len(space.spans[attribute]))
+        free = [attribute for attribute in by_groups if len(space.spans[attribute]) > 1]
+        self.pairs: list[Pair] = list(combinations(free, 2)) if len(free) > 1 else [(none, a) for a in free]
+        # The largest multiplier with exact sums.
+        self._largest = np.floor(min(instance.most / instance.unit, _LARGEST_GAIN / instance.n_rows))
+
+    def within(self, cuts: Sequence[Ints], multiplier: float = 0.0) -> tuple[list[list[Ints]], float]:
+        """Improve a string within the limit.
+
+        The multiplier rises until the limit is kept, and is then halved towards the last that was too low. The best
+        string is then improved without a common multiplier. If no multiplier is enough, the search begins at the most
+        general string. It suppresses nothing, and neither does any string that the highest multiplier makes of it.
+
+        Returns:
+            All strings that were found, and the lowest multiplier that was enough. The first string has the largest
+            gain of those within the limit, if there are any.
+        """
+        if self.limit >= self.space.instance.n_rows:
+            # There is no limit to keep.
+            return [self.improve(cuts)], 0.0
+        # Of every string whether it keeps the limit, its gain, and its cuts.
+        found: list[tuple[bool, float, list[Ints]]] = []
+
+        def note(made: list[Ints]) -> bool:
+            gain, suppressed = self.gain_of(made)
+            found.append((suppressed <= self.limit, gain, made))
+            return suppressed <= self.limit
+
+        def best() -> tuple[bool, float, list[Ints]]:
+            return max(found, key=lambda one: one[:2])
+
+        low, high = 0.0, multiplier
+        while not note(self.improve(found[-1][2] if found else cuts, high)) and high < self._largest:
+            low, high = high, min(max(8 * high, self.space.average_multiplier()), self._largest)
+        if not found[-1][0]:
+            whole = [np.flatnonzero(np.ptp(spans, axis=1) == spans[-1, 1]) for spans in self.space.instance.spans]
+            note(whole)
+            note(self.improve(whole, self._largest))
+        for _ in range(_BISECTIONS if high > 0 and self.limit > 0 else 0):
+            middle = np.floor((low + high) / 2)
+            if note(self.improve(best()[2], middle)):
+                high = middle
+            else:
+                low = middle
+        if best()[0] and high > 0:
+            note(self.improve_each(best()[2]))
+        first = best()
+        return [first[2], *(one[2] for one in found if one is not first)], high
+
+    def improve(self, cuts: Sequence[Ints], multiplier: float = 0.0) -> list[Ints]:
+        """Improve a string without a limit, with gains for kept rows."""
+
+        def better(now: list[Ints], pair: Pair) -> tuple[Ints, Ints] | None:
+            gains = self.gains(now, pair, multiplier)
+            return self.best(pair, gains, self._sum_of(now, pair, gains))
+
+        return self._improve_pairs(cuts, better)
+
+    def improve_each(self, cuts: Sequence[Ints]) -> list[Ints]:
+        """Improve a string within the limit, pair by pair."""
+        return self._improve_pairs(cuts, self._best_within)
+
+    def _best_within(self, now: list[Ints], pair: Pair) -> tuple[Ints, Ints] | None:
+        gains, rows = self.gains(now, pair), self._rows(now, pair)
+        gained, found = self._sum_of(now, pair, gains), None
+        # Invariant: `low` suppresses too many rows or is -1, and `high` keeps the limit.
+        low, high, multiplier = -1.0, self._largest, 0.0
+        while low < multiplier < high:
+            pairs = self.best(pair, gains + multiplier * rows, -np.inf)
+            if pairs is None or self.space.instance.n_rows - rows[np.ix_(*pairs)].sum() > self.limit:
+                low = multiplier
+            else:
+                high = multiplier
+                if gains[np.ix_(*pairs)].sum() > gained:
+                    gained, found = float(gains[np.ix_(*pairs)].sum()), pairs
+            # Multipliers differ by orders of magnitude: halve the number of their digits first.
+            far = high > 4 * max(low, 1.0)
+            multiplier = np.floor(np.sqrt(max(low, 1.0) * high) if far else (low + high) / 2)
+            if high - low <= high / 16:
+                break
+        return found
+
+    def _improve_pairs(
+        self, cuts: Sequence[Ints], better: Callable[[list[Ints], Pair], tuple[Ints, Ints] | None]
+    ) -> list[Ints]:
+        now, unchanged = list(cuts), 0
+        while unchanged < len(self.pairs):
+            for place in self._random_state.permutation(len(self.pairs)):
+                found = better(now, self.pairs[place])
+                unchanged += 1
+                if found is not None:
+                    for attribute, cut in zip(self.pairs[place], found, strict=True):
+                        if attribute < self.space.none:
+                            now[attribute] = cut
+                    # This pair has its best cuts.
+                    unchanged = 1
+                if unchanged >= len(self.pairs):
+                    break
+        return now
+
+    def gain_of(self, cuts: Sequence[Ints]) -> tuple[float, int]:
+        """Return the gain of a string and its suppressed rows."""
+        ids, base, gone = self.space.classes(dict(enumerate(cuts)), self.k)
+        kept = ids >= 0
+        rows = np.bincount(ids[kept], self.space.instance.counts[kept], len(base))
+        return float((rows * base).sum()), gone
+
+    def gains(self, cuts: Sequence[Ints], pair: Pair, multiplier: float = 0.0) -> Floats:
+        """Return the gains of all pairs of groups."""
+        none, wanted = self.space.none, Subproblem(self.k, self.space.instance.n_rows, multiplier)
+        ids, base = self._classes(cuts, pair)
+        return self.space.table(ids, base, (none, none, *pair), set(), wanted)[0][0, 0]
+
+    def _rows(self, cuts: Sequence[Ints], pair: Pair) -> Floats:
+        ids, base = self._classes(cuts, pair)
+        return self.space.rows(ids, len(base), (self.space.none, self.space.none, *pair), self.k)[0, 0]
+
+    def _classes(self, cuts: Sequence[Ints], pair: Pair) -> tuple[Ints, Floats]:
+        return self.space.classes({a: cut for a, cut in enumerate(cuts) if a not in pair}, self.k)[:2]
+
+    def _sum_of(self, cuts: Sequence[Ints], pair: Pair, table: Floats) -> float:
+        own = [cuts[a] if a < self.space.none else np.zeros(1, dtype=np.int64) for a in pair]
+        return float(table[np.ix_(*own)].sum())
+
+    def best(self, pair: Pair, table: Floats, floor: float) -> tuple[Ints, Ints] | None:
+        """Return the best cuts by a table, if above a floor."""
+        p, q = pair
+        cut, other, _ = best_pair(table, self.space.spans[p], self.space.spans[q], floor, self.most_prefixes)
+        return (cut, other) if len(cut) else None
 
 
 class StringProof(Proof):

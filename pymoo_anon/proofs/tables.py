@@ -15,6 +15,8 @@ of the tuples of the class in the block.
 **A projection does not lower the gain.** The attributes left out save at most their greatest worth, which every tuple
 of the table gains. A class of fewer than k tuples has no kept part and gains nothing. So a bound from the table holds
 for every string below the node.
+
+**Pairs.** With all attributes but two fixed, the gain of a string is the sum of a table over pairs of groups.
 """
 
 from __future__ import annotations
@@ -393,3 +395,129 @@ def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignor
     place[0], place[1] = stage, depth
     place[6] += budget - left
     return told
+
+
+@njit(inner=True)
+def longest_cut(gains, spans):  # type: ignore[no-untyped-def]
+    """Return the first cut with the largest gain."""
+    n = spans[-1, 1]
+    best = np.full(n + 1, -np.inf)
+    best[0] = 0.0
+    last = np.full(n + 1, -1, dtype=np.int64)
+    for i in range(len(spans)):
+        reached = best[spans[i, 0]] + gains[i]
+        if reached > best[spans[i, 1]]:
+            best[spans[i, 1]] = reached
+            last[spans[i, 1]] = i
+    cut = np.empty(n, dtype=np.int64)
+    at, n_groups = n, 0
+    while at > 0:
+        n_groups += 1
+        cut[n - n_groups] = last[at]
+        at = spans[last[at], 0]
+    return cut[n - n_groups :]
+
+
+@njit()
+def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-untyped-def]
+    """Return the pair of cuts with the largest gain, perhaps proven.
+
+    The search goes depth first over the cuts of the first attribute, group by group. Let a prefix reach value x, and
+    let `own[j]` be its gain with group j of the second attribute. For every completion and every cut of the second
+
+    - the prefix gains at most the longest path of `own`, and each further group i at most the longest path of table[i];
+    - group j of the second attribute gains at most own[j] and, from x on, the best completion for j alone.
+
+    Prefixes whose smaller bound does not exceed the best so far are skipped. Before that, the two cuts are improved in
+    turns, so that the best is mostly known before the proof. Cuts are places of groups, empty if none exceeds the
+    floor. After `most_nodes` prefixes the best so far is returned.
+    """
+    n_other = other_spans[-1, 1]
+    own_best = np.empty(len(spans))
+    for i in range(len(spans)):
+        own_best[i] = longest_path(table[i], other_spans, n_other)
+    cut, value = _in_turns(table, spans, other_spans, longest_cut(own_best, spans))
+    if value <= floor:
+        cut, value = cut[:0], floor
+    found, proven = _search_prefixes(table, spans, other_spans, own_best, value, most_nodes)
+    if len(found):
+        cut = found
+    if not len(cut):
+        return cut, cut.copy(), proven
+    return cut, longest_cut(_summed(table, cut), other_spans), proven
+
+
+@njit(inner=True)
+def _summed(table, cut):  # type: ignore[no-untyped-def]
+    total = np.zeros(table.shape[1])
+    for i in cut:
+        for j in range(len(total)):
+            total[j] += table[i, j]
+    return total
+
+
+@njit(inner=True)
+def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
+    n_other = other_spans[-1, 1]
+    value = longest_path(_summed(table, cut), other_spans, n_other)
+    by_other = table.T.copy()
+    while True:
+        other = longest_cut(_summed(table, cut), other_spans)
+        better = longest_cut(_summed(by_other, other), spans)
+        reached = longest_path(_summed(table, better), other_spans, n_other)
+        # Only a strict gain goes on, so that it ends.
+        if reached <= value:
+            return cut, value
+        cut, value = better, reached
+
+
+@njit(inner=True)
+def _search_prefixes(table, spans, other_spans, own_best, value, most_nodes):  # type: ignore[no-untyped-def]
+    """Search a cut of the first attribute above a value."""
+    n, n_other, n_groups, n_others = spans[-1, 1], other_spans[-1, 1], len(spans), len(other_spans)
+    rest = np.empty(n + 1)
+    completions(own_best, spans, n, rest)
+    # For each group of the second attribute its own best completion from every value.
+    rests = np.empty((n + 1, n_others))
+    for x in range(n + 1):
+        for j in range(n_others):
+            rests[x, j] = 0.0 if x == n else -np.inf
+    begins = np.full(n + 1, n_groups, dtype=np.int64)
+    for i in range(n_groups - 1, -1, -1):
+        low, high = spans[i, 0], spans[i, 1]
+        begins[low] = i
+        for j in range(n_others):
+            rests[low, j] = max(rests[low, j], table[i, j] + rests[high, j])
+    # The prefix is path[:depth], gained[d] is `own` of its first d groups, and following[d] the next group to try.
+    gained = np.zeros((n + 1, n_others))
+    path, following = np.empty(n, dtype=np.int64), np.empty(n + 1, dtype=np.int64)
+    best = path[:0].copy()
+    depth, at, n_nodes = 0, 0, 0
+    following[0] = begins[0]
+    while depth >= 0:
+        i = following[depth]
+        if i >= n_groups or spans[i, 0] != at:
+            depth -= 1
+            if depth >= 0:
+                at = spans[path[depth], 0]
+            continue
+        following[depth] += 1
+        n_nodes += 1
+        if n_nodes > most_nodes:
+            return best, False
+        reached = spans[i, 1]
+        for j in range(n_others):
+            gained[depth + 1, j] = gained[depth, j] + table[i, j]
+        bound = longest_path(gained[depth + 1], other_spans, n_other) + rest[reached]
+        if reached < n and bound > value:
+            bound = min(bound, longest_path(gained[depth + 1] + rests[reached], other_spans, n_other))
+        if bound <= value:
+            continue
+        path[depth] = i
+        if reached == n:
+            best, value = path[: depth + 1].copy(), bound
+            continue
+        depth += 1
+        at = reached
+        following[depth] = begins[at]
+    return best, True

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from pymoo_anon._rooms import later
-from pymoo_anon.publishing.codebook import codebook
+from pymoo_anon.publishing.codebook import Guarantee, codebook, guaranteed_counts, guaranteed_means, guaranteed_sums
 from pymoo_anon.publishing.evidence import evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.keeping import Kept, mdav
 from pymoo_anon.publishing.release import RecountError, Release, release
@@ -11,7 +11,6 @@ from pymoo_anon.publishing.verify import verify
 
 if TYPE_CHECKING:
     from pymoo_anon.publishing.explaining import Explanation, explain
-    from pymoo_anon.publishing.guarantees import Guarantee, guaranteed_counts, guaranteed_means, guaranteed_sums
     from pymoo_anon.publishing.partitions import recode_partitions
     from pymoo_anon.publishing.report.page import write_report
 

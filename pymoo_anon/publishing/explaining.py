@@ -10,13 +10,12 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import label_words, listed, number, percent, plain, share, unit_of_rows
-from pymoo_anon.comparison.bias import gains, worst_off
+from pymoo_anon.comparison.comparing import gains, worst_off
 from pymoo_anon.comparison.properties import ClassSize, PropertyVector, TupleUtility
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty
-from pymoo_anon.objectives.privacy.identity import KAnonymity, MarketerRisk
+from pymoo_anon.objectives.privacy import KAnonymity, MarketerRisk
 from pymoo_anon.problems.arguments import column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front
@@ -25,7 +24,7 @@ from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LowerBound
 from pymoo_anon.problems.tradeoffs import Step
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.table.domain_values import ROOT, Name
-from pymoo_anon.table.generalization import AtMost, LocalGeneralization, Suppression, Violating
+from pymoo_anon.table.generalization import AtMost, Constraint, LocalGeneralization, Suppression, Violating
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Floats, Ints
 

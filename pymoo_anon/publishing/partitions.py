@@ -15,7 +15,6 @@ import pandas as pd
 
 from pymoo_anon._messages import examples, positive_whole
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy import (
     AlphaDeassociation,
@@ -37,7 +36,7 @@ from pymoo_anon.recoding.trees import Trees
 from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import Renamed
-from pymoo_anon.table.generalization import LocalGeneralization
+from pymoo_anon.table.generalization import Constraint, LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata, names_of
 

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from pymoo_anon._messages import examples, html_table, listed, number, one_of, percent, repeated, share
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.problems.arguments import bound, column_name, reaches_of
@@ -27,7 +26,7 @@ from pymoo_anon.publishing.verify import kept as is_kept
 from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import COUNT, Frame, Renamed
-from pymoo_anon.table.generalization import HOW_RELEASED, Violating
+from pymoo_anon.table.generalization import HOW_RELEASED, Constraint, Violating
 from pymoo_anon.table.microdata import Microdata, names_of
 
 # Where more of the rows than this are distinct, it does not pay to count them.

@@ -12,7 +12,6 @@ import pandas as pd
 
 from pymoo_anon._messages import examples
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint, keeps
 from pymoo_anon.objectives.recount import MISSING, Recount, Recounted, combinations
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.releases import point_of
@@ -31,7 +30,7 @@ from pymoo_anon.table.frames import (
     rows_of,
     totals,
 )
-from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, label_texts
+from pymoo_anon.table.generalization import SUPPRESSED, Constraint, Decoded, Generalization, keeps, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import names_of
 from pymoo_anon.typing import Array, Bools, Ints

@@ -2,8 +2,7 @@
 
 from pymoo_anon.recoding.bound import Ascent
 from pymoo_anon.recoding.recode import FEW, check_ways, recode
-from pymoo_anon.recoding.tests import ColumnRequirement, RequirementKind, Requirements, Tests
-from pymoo_anon.recoding.trees import Trees
+from pymoo_anon.recoding.trees import ColumnRequirement, RequirementKind, Requirements, Tests, Trees
 
 __all__ = [
     "FEW",

@@ -22,8 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.recoding.tests import RequirementKind, Tests
-from pymoo_anon.recoding.trees import Trees, by_first_step, shell_sort
+from pymoo_anon.recoding.trees import RequirementKind, Tests, Trees, by_first_step, shell_sort
 from pymoo_anon.typing import Floats, Ints, Ints32
 
 # A pass proposes to raise prices by this share of the first ones; later passes by less.

@@ -12,9 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.recoding.tests import Histogram, Tests, histogram_for, hold
 from pymoo_anon.recoding.top_down import best_node
-from pymoo_anon.recoding.trees import FORBIDDEN, Trees, by_first_step, cells_of_classes, join, widen
+from pymoo_anon.recoding.trees import (
+    FORBIDDEN,
+    Histogram,
+    Tests,
+    Trees,
+    by_first_step,
+    cells_of_classes,
+    histogram_for,
+    hold,
+    join,
+    sort_by_cells,
+    widen,
+)
 from pymoo_anon.typing import Bools, Floats, Ints, Ints32
 
 #: A move has to save more than rounding may make up.
@@ -54,8 +65,8 @@ class Classes(NamedTuple):
     target: Ints  # (n_attributes,) int64, the nodes that the class at hand is to hold, too
     members: Ints  # (n_tuples,) int64, memory for the tuples of a class
     moving: Ints  # (n_tuples,) int64, memory for the tuples of a class that is dissolved
-    # (4,) int64, how many cells were compared, how many classes have changed since they were sorted, how many tuples
-    # and classes were moved for good, and how many classes are sorted.
+    # (3,) int64, how many cells were compared, how many classes have changed since they were sorted, and how many are
+    # sorted.
     tally: Ints
     scratch: Histogram  # Memory for tests
 
@@ -89,7 +100,7 @@ class Classes(NamedTuple):
             target=np.empty(cells.shape[1], dtype=np.int64),
             members=np.empty(n_tuples, dtype=np.int64),
             moving=np.empty(n_tuples, dtype=np.int64),
-            tally=np.zeros(4, dtype=np.int64),
+            tally=np.zeros(3, dtype=np.int64),
             scratch=histogram_for(tests),
         )
 
@@ -104,26 +115,7 @@ class Classes(NamedTuple):
         order, self.shared[:n], self.skip[:n] = sort_by_cells(keys)
         self.order[:n], self.sorted[:n] = chosen[order], keys[order]
         self.has_changed[:] = False
-        self.tally[1], self.tally[3] = 0, n
-
-
-def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
-    """Sort rows of cells, and index where their first attributes change.
-
-    Returns:
-        (n,) int64 arrays: the rows in order, and in how many of the first attributes each is like the one before. An
-        (n, n_attributes) int64 array: where in that order the next row stands that differs in one of the attributes up
-        to this one, n for none.
-    """
-    order = np.lexsort(keys.T[::-1])
-    differs = np.diff(keys[order], axis=0) != 0
-    shared = np.zeros(len(keys), dtype=np.int64)
-    shared[1:] = np.where(differs.any(axis=1), differs.argmax(axis=1), keys.shape[1])
-    skip = np.empty(keys.shape, dtype=np.int64)
-    for depth in range(keys.shape[1]):
-        starts = np.append(np.flatnonzero(shared <= depth), len(keys))
-        skip[:, depth] = starts[np.searchsorted(starts, np.arange(len(keys)), side="right")]
-    return order, shared, skip
+        self.tally[1], self.tally[2] = 0, n
 
 
 @njit(allocates=False)
@@ -204,7 +196,7 @@ def _nearest(own, r, rows, limit, trees, tests, classes):  # type: ignore[no-unt
 @kernel
 def _place_of(node, classes):  # type: ignore[no-untyped-def]
     """Find the first class in order at or after a node."""
-    low, high = np.int64(0), classes.tally[3]
+    low, high = np.int64(0), classes.tally[2]
     while low < high:
         middle = (low + high) // 2
         if classes.sorted[middle, 0] < node:
@@ -402,7 +394,6 @@ def _move(budget, start, turns, trees, tests, classes):  # type: ignore[no-untyp
         if other >= 0:
             leave(r, trees, classes)
             enter(r, other, trees, classes)
-            classes.tally[2] += 1
     return np.int64(len(turns))
 
 
@@ -434,7 +425,6 @@ def _dissolve(price, budget, start, turns, trees, tests, classes):  # type: igno
             enter(own[n_placed], other, trees, classes)
             n_placed += 1
         if n_placed == n:
-            classes.tally[2] += 1
             continue
         for i in range(n_placed):
             leave(own[i], trees, classes)
@@ -469,7 +459,6 @@ def _part_pairs(budget, start, turns, trees, tests, classes):  # type: ignore[no
             leave(r, trees, classes)
         for r in classes.members[:n]:
             enter(r, c if trees.first[node] <= trees.positions[r, j] < trees.stop[node] else other, trees, classes)
-        classes.tally[2] += 1
     return np.int64(len(turns))
 
 

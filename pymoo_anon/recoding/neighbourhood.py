@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.bound import Ascent, Items
 from pymoo_anon.recoding.moves import LEAST_SAVED, Classes, class_holds, cost_with, cost_without, enter, leave
-from pymoo_anon.recoding.tests import Tests, hold
-from pymoo_anon.recoding.trees import Trees, widen
+from pymoo_anon.recoding.trees import Tests, Trees, hold, widen
 from pymoo_anon.typing import Floats, Ints
 
 # Passes of the ascent that make the prices.

@@ -14,13 +14,11 @@ from functools import partial
 import numpy as np
 
 from pymoo_anon._messages import one_of
-from pymoo_anon.recoding.cube import bottom_up
-from pymoo_anon.recoding.growth import grow
+from pymoo_anon.recoding.bottom_up import bottom_up, grow
 from pymoo_anon.recoding.moves import Classes, fill, relocate, repair
 from pymoo_anon.recoding.neighbourhood import improved_classes
-from pymoo_anon.recoding.tests import Tests
 from pymoo_anon.recoding.top_down import RULES, top_down
-from pymoo_anon.recoding.trees import Trees, cells_of_classes
+from pymoo_anon.recoding.trees import Tests, Trees, cells_of_classes
 from pymoo_anon.typing import Ints, Ints32
 
 # A block has about so many distinct tuples, and so many times k rows: smaller ones would be seen in the loss.

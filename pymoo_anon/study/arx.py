@@ -58,25 +58,17 @@ _MODELS: tuple[tuple[str, Callable[..., str]], ...] = (
 
 
 class Taken:
-    """Imported parts of a project of ARX.
-
-    Attributes:
-        files: Content by path in the folder of the project.
-        columns: Keys of the project file by column.
-        search: Its options of the search.
-        missing: Its keys about missing values.
-        left: A line for each part that is left out.
-    """
+    """Imported parts of a project of ARX."""
 
     def __init__(self, path: Path, archive: zipfile.ZipFile) -> None:
         self._path, self._archive = path, archive
         self._room = min(_MOST_BYTES, max(_MOST_XML, _MOST_TIMES * path.stat().st_size))
         self._names = set(archive.namelist())
-        self.files: dict[str, str] = {}
-        self.columns: dict[str, dict[str, Any]] = {}
-        self.search: dict[str, Any] = {}
-        self.missing: dict[str, Any] = {}
-        self.left: list[str] = []
+        self.files: dict[str, str] = {}  # Content by path in the folder of the project
+        self.columns: dict[str, dict[str, Any]] = {}  # Keys of the project file by column
+        self.search: dict[str, Any] = {}  # Its options of the search
+        self.missing: dict[str, Any] = {}  # Its keys about missing values
+        self.left: list[str] = []  # A line for each part that is left out
 
     def project(self, stem: str) -> str:
         """Return the text of the project file."""

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from pymoo_anon._messages import examples
-from pymoo_anon.study.names import Source, header_of
+from pymoo_anon.study.names import Source, check_named, header_of
 
 #: Beginnings of the addresses of PostgreSQL.
 POSTGRES = ("postgresql:", "postgres:")
@@ -62,11 +62,7 @@ def read_workbook(source: Source) -> pd.DataFrame:
     cells = cells.dropna(how="all").dropna(axis="columns", how="all")
     names = ["" if pd.isna(name) else str(name) for name in cells.iloc[0]] if len(cells) else []
     names = header_of(f"sheet {sheet!r}", names)
-    if "" in names or not names:
-        raise ValueError(
-            f"sheet {sheet!r} must name every column in its first row, got no name for column "
-            f"{names.index('') + 1 if names else 1}; name it, and undo merged cells"
-        )
+    check_named(f"sheet {sheet!r}", names or [""])
     return typed_frame(names, cells.iloc[1:].itertuples(index=False, name=None))
 
 

@@ -13,26 +13,20 @@ import tomlkit
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, file_names
-from pymoo_anon.study.project import Project, read_project
+from pymoo_anon.study.project import OF_ROLE, Project, read_project
 from pymoo_anon.study.proposal import Proposer
 from pymoo_anon.table.delimited import text_of_file
-from pymoo_anon.table.findings import Finding, check_hierarchy
 from pymoo_anon.table.guesses import Profile
 from pymoo_anon.table.hierarchy import Hierarchy, matched
+from pymoo_anon.table.hierarchy_edits import Finding, check_hierarchy
 from pymoo_anon.typing import Ints
 
 
 def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: str | None = None) -> None:
-    """Write values into a project file.
+    """Write values into a project file by the names of tables and key.
 
-    Args:
-        path: The project file.
-        changes: By the names of tables and key the new value. None, an empty text or list deletes the key. A list of
-            dicts becomes tables such as [[adversary]].
-        known: The content that the changes are meant for, or None for any.
-
-    Raises:
-        ValueError: The file has changed meanwhile, or would no longer be a project file.
+    None, an empty text or list deletes a key, and a list of dicts becomes tables such as [[adversary]]. `known` is the
+    content that is changed. ValueError is raised where it is another one by now, or would be no project file.
     """
     text = content_of(path).decode("utf-8-sig")
     if known is not None and text != known:
@@ -60,48 +54,36 @@ def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: st
 def change_role(project: Project, proposer: Proposer, name: str, role: str, known: str | None = None) -> None:
     """Write the role of a column, and draft its hierarchy if it needs one.
 
-    Args:
-        project: The project.
-        proposer: The guesses about its table.
-        name: The column.
-        role: Its new role.
-        known: The content of the project file that is changed, or None for any.
-
-    Raises:
-        ValueError: The column has no hierarchy, or the project file has changed meanwhile.
+    `known` is the content of the project file that is changed. ValueError is raised where it is another one by now, or
+    no hierarchy fits the column.
     """
     changes: dict[tuple[str, ...], Any] = {("columns", name, "role"): role}
-    if role != "keep":
-        changes[("columns", name, "reason")] = None
+    # With keys of another role the file would be refused.
+    changes |= {("columns", name, key): None for key, own in OF_ROLE.items() if own != role}
     given = tomlkit.parse(content_of(project.path).decode("utf-8-sig")).unwrap()["columns"].get(name, {})
+    if role == "keep" and "level" not in given:
+        changes[("columns", name, "hierarchy")] = None
     if role == "quasi-identifier" and not given.get("hierarchy"):
         columns = list(project.columns)
         file = f"{HIERARCHIES}/{dict(zip(columns, file_names(columns), strict=True))[name]}"
         changes[("columns", name, "hierarchy")] = file
         if not (project.path.parent / file).exists():
             write_new(project.path.parent, {file: proposer.draft(name)}, project.files, False)
-    elif role != "quasi-identifier":
-        # Only these roles have a hierarchy.
-        changes |= {("columns", name, key): None for key in ("levels", "weight")}
     change_project(project.path, changes, known)
 
 
-def change_hierarchy(path: Path, text: str, known: str | None = None) -> None:
-    """Write a hierarchy file anew.
+def change_hierarchy(path: Path, text: str, known: str | None = None) -> str:
+    """Write a hierarchy file anew, and return its content before.
 
-    Args:
-        path: The file.
-        text: Its new content, which must be a hierarchy.
-        known: The content that is replaced, or None for any.
-
-    Raises:
-        ValueError: The file has changed meanwhile, or the content is no hierarchy.
+    ValueError is raised where the text is no hierarchy, or the file is no longer what was `known` of it.
     """
     Hierarchy.from_csv(StringIO(text))
-    if known is not None and text_of_file(path, str(path))[1] != known:
+    before = text_of_file(path, str(path))[1]
+    if known is not None and before != known:
         raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
     with replaced(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="")
+    return before
 
 
 class OpenHierarchy(NamedTuple):
@@ -120,12 +102,7 @@ class OpenHierarchy(NamedTuple):
 
 
 def open_hierarchy(path: Path, profile: Profile) -> OpenHierarchy:
-    """Read a hierarchy, check it, and count the rows of its values.
-
-    Args:
-        path: The file.
-        profile: The values of its column with their counts.
-    """
+    """Read and check a hierarchy, and count the rows of its values."""
     text, values = text_of_file(path, str(path))[1], None if profile.is_sampled else list(profile.values)
     findings = check_hierarchy(StringIO(text), values)
     try:

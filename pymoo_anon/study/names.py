@@ -120,9 +120,6 @@ _UNREAD = {
     (".tar", ".tgz", ".tar.gz", ".bz2", ".xz", ".zst", ".7z", ".rar"): ("an archive", "unpack it and name the file"),
 }
 
-# Name of a first column without one.
-_FIRST_COLUMN = "column 1"
-
 #: Schemes of the addresses of databases that Ibis connects to.
 DATABASES = (
     *("postgresql", "postgres", "mysql", "mssql", "oracle", "snowflake", "bigquery", "clickhouse", "trino"),
@@ -145,9 +142,12 @@ class Source(NamedTuple):
 
     def documents(self, folder: Path) -> Path:
         """Return the path beside which the documents of a release stand."""
-        if self.table is None and self.path is not None:
-            return self.path
-        return folder / Path(file_names([self.table or ""])[0]).stem
+        return self.path if self.table is None and self.path is not None else folder / self.stem
+
+    @property
+    def stem(self) -> str:
+        """Name of the table, fit for that of a file."""
+        return Path(file_names([self.table or ("" if self.path is None else self.path.stem)])[0]).stem
 
     def check(self) -> None:
         """Raise ValueError if the path is not a file of the right format."""
@@ -247,17 +247,28 @@ def checksum(path: Path) -> str:
 
 
 def header_of(table: object, names: Sequence[str]) -> list[str]:
-    """Return the names of the columns of a table, one for the first.
+    """Return the names of the columns of a table, one for the first and the last.
 
-    R and pandas write the names of rows there, under no name.
+    R and pandas write the names of rows under no name, and spreadsheets end lines with a separator.
     """
-    header = [name or _FIRST_COLUMN for name in names[:1]] + list(names[1:])
+    # The second of two without a name is a title above the table.
+    nameable = {1, len(names)} if len(names) > 2 else {1}
+    header = [name or (f"column {place}" if place in nameable else "") for place, name in enumerate(names, start=1)]
     if twice := repeated(name for name in header if name):
         raise ValueError(
             f"{table} must name each of its columns once, got {examples(twice)} more than once; "
             "rename all but one there"
         )
     return header
+
+
+def check_named(table: object, names: Sequence[str]) -> None:
+    """Refuse a table with a column that has no name."""
+    if nameless := [place for place, name in enumerate(names, start=1) if not name]:
+        raise ValueError(
+            f"{table} must name every column in its first row, got no name for column {examples(nameless)}; name it, "
+            "or take out titles above and merged cells"
+        )
 
 
 def path_from(folder: Path, file: Path) -> str:

@@ -5,6 +5,7 @@ import csv
 import io
 import math
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
@@ -35,6 +36,7 @@ class Option(NamedTuple):
     idle: tuple[str, ...] = ()  # Choices of other options that exclude it
     recorded: bool = True  # Whether the record of a run holds it
     argument: bool = False  # Whether it is an argument without a flag
+    is_read: bool = False  # Whether it names a file that must be there, as a path without a flag does
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +50,7 @@ class Invocation:
         check_values(self)
         for name, known in options_of(self).items():
             path = getattr(self, name)
-            if known.argument and isinstance(path, Path):
+            if (known.argument or known.is_read) and isinstance(path, Path):
                 check_path(path, folder="FOLDER" in str(known.metavar))
 
 
@@ -93,6 +95,19 @@ def dashed(name: str) -> str:
     'pop-size'
     """
     return name.replace("_", "-")
+
+
+def command(*parts: str | Path, **options: Any) -> str:
+    """Return a command as one types it, without empty options.
+
+    >>> command("pick", "my.toml", require=["k>=5", "l>=2"], row=None, knee=True)
+    "pymoo-anon pick my.toml --require 'k>=5' --require 'l>=2' --knee"
+    """
+    typed = ["pymoo-anon", *map(str, parts)]
+    for name, value in options.items():
+        for own in value if isinstance(value, list) else [value]:
+            typed += [f"--{dashed(name)}", *([] if own is True else [str(own)])] if own else []
+    return shlex.join(typed)
 
 
 def check_values(asked: Invocation) -> None:
@@ -533,23 +548,27 @@ def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:
         least, _, greatest = text.partition("..")
         return int(least), int(greatest)
 
-    return _by_name("level", texts, read, "NAME=LEAST..GREATEST, such as age=0..2")
+    return named_values("level", texts, read, "NAME=LEAST..GREATEST, such as age=0..2")
 
 
 def weights_of(texts: Sequence[str]) -> dict[str, float]:
     """Return the weight by quasi-identifier."""
-    return _by_name("weight", texts, float, "NAME=W, such as age=2")
+    return named_values("weight", texts, float, "NAME=W, such as age=2")
 
 
-def _by_name(option: str, texts: Sequence[str], read: Callable[[str], Any], kind: str) -> dict[str, Any]:
+def named_values(
+    option: str, texts: Sequence[str], read: Callable[[str], Any], kind: str, thing: str = "quasi-identifier"
+) -> dict[str, Any]:
+    """Return the values of texts NAME=VALUE by name."""
     found: dict[str, Any] = {}
     for text in texts:
+        # The last sign is the value's: the name of a column may hold one, too.
         name, _, value = text.rpartition("=")
         try:
             own = read(value)
         except ValueError:
             raise ValueError(f"{option} must be {kind}, got {text!r}") from None
         if not name or name in found:
-            raise ValueError(f"{option} must name each quasi-identifier once, as {kind}, got {text!r}")
+            raise ValueError(f"{option} must name each {thing} once, as {kind}, got {text!r}")
         found[name] = own
     return found

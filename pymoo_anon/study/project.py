@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,7 +65,8 @@ _COLUMN = {
 }
 # Keys for coarser kept columns, besides the hierarchy of a level.
 _COARSE = ("round", "clip", "level", "mean")
-_OF_ROLE = {**dict.fromkeys(("levels", "weight"), "quasi-identifier"), **dict.fromkeys(_COARSE, "keep")}
+#: The roles of columns that alone may have some keys.
+OF_ROLE = {**dict.fromkeys(("levels", "weight"), "quasi-identifier"), **dict.fromkeys(("reason", *_COARSE), "keep")}
 
 
 class ColumnDecision(NamedTuple):
@@ -399,8 +399,8 @@ def _column(path: Path, name: str, given: Any) -> ColumnDecision:
     if "reason" in given and role != "keep":
         raise ValueError(f'{path}: {where} reason says why a column has the role "keep", got the role {role!r}')
     for key in read:
-        if _OF_ROLE.get(key, role) != role:
-            raise ValueError(f"{path}: {where} {key} is of the role {_OF_ROLE[key]!r}, got the role {role!r}")
+        if OF_ROLE.get(key, role) != role:
+            raise ValueError(f"{path}: {where} {key} is of the role {OF_ROLE[key]!r}, got the role {role!r}")
     if role == "keep" and hierarchy and "level" not in read:
         raise ValueError(
             f"{path}: {where} is kept as it stands and has a hierarchy: delete the line hierarchy = {hierarchy!r}, or "
@@ -416,7 +416,7 @@ def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:
     by_role: dict[str, list[str]] = {}
     for name, column in columns.items():
         if column.role == "quasi-identifier" and column.hierarchy is None:
-            draft = shlex.join(["pymoo-anon", "hierarchy", "draft", str(path), "--column", name])
+            draft = options.command("hierarchy", "draft", path, column=name)
             raise ValueError(
                 f'{path}: [columns."{name}"] is a quasi-identifier and must have a hierarchy, the name of a CSV file; '
                 f"{draft} drafts one"

@@ -22,7 +22,7 @@ import tomlkit
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.study.databases import only_table
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
-from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, file_names, path_from, source_of
+from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, check_named, file_names, path_from, source_of
 from pymoo_anon.study.options import is_project, parts_of, read_encoding
 from pymoo_anon.study.project import ROLES, read_project
 from pymoo_anon.table.delimited import csv_rows
@@ -37,6 +37,7 @@ from pymoo_anon.table.guesses import (
     equal_columns,
     guess_of,
     kind_of_values,
+    nearly_empty_rows,
     profiles_of,
 )
 
@@ -86,6 +87,7 @@ class Proposal(NamedTuple):
     texts: dict[str, str]  # Content of its files by path
     proposed: list[str]  # Odd texts that are taken for no value
     questions: dict[str, str]  # A question for each column with other odd texts
+    about_rows: str | None  # A question about rows that are nearly empty, or None
 
 
 def reading_of(source: Source, engine: str, named: str | None, encoding: str | None = None) -> Reading:
@@ -116,10 +118,7 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
             raise ValueError(
                 f"{source} must have a comma, a semicolon, a tab or a bar between fields, got blanks; save it anew"
             )
-        if not all(header):
-            raise ValueError(
-                f"{source} must name every column, got no name for column {header.index('') + 1}; name it there"
-            )
+        check_named(source, header)
     elif source.kind == "sqlite":
         source.check()
         try:
@@ -151,7 +150,8 @@ class Proposer:
     """Guesses about a table in two steps: counts of its values, then decisions."""
 
     def __init__(self, reading: Reading) -> None:
-        self._reading = reading
+        #: How the table is read.
+        self.reading = reading
         frame = open_frame(reading, list)
         #: The table, read once.
         self.frame = at_hand(frame) if reading.source.kind == "csv" else frame
@@ -165,6 +165,11 @@ class Proposer:
         """Return the guessed role of every column, with the reason, before hierarchies are drafted."""
         redundant = {name: ("drop", told) for name, (_, told) in self._redundant({}).items()}
         return self._decisions({}) | redundant
+
+    @property
+    def known(self) -> list[str]:
+        """Names of the guessed quasi-identifiers."""
+        return [name for name, (role, _) in self.roles().items() if role == "quasi-identifier"]
 
     @cached_property
     def looks(self) -> list[ColumnLooks]:
@@ -200,14 +205,22 @@ class Proposer:
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
         texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
-        return Proposal(columns, texts, proposed, others)
+        return Proposal(columns, texts, proposed, others, self._about_rows(names))
+
+    def _about_rows(self, names: Sequence[str]) -> str | None:
+        n, values = nearly_empty_rows(self.frame, names)
+        if not n:
+            return None
+        verb, held = "holds" if n == 1 else "hold", f" but {examples(values, most=2)}" if values else ""
+        rows = counted(n, "row", "rows")
+        return f"{rows} {verb} nothing in most columns{held}: totals, notes or blank lines? Take them out of the table."
 
     def _without(self, profiles: Sequence[Profile]) -> list[Profile]:
         """Count texts that stand for no value as missing."""
         if not self._empty:
             return list(profiles)
         sampled = [profile.name for profile in profiles if profile.is_sampled]
-        reading = self._reading._replace(empty=tuple(self._empty))
+        reading = self.reading._replace(empty=tuple(self._empty))
         again = profiles_of(open_frame(reading, list), sampled) if sampled else []
         counted_again = {profile.name: profile for profile in again}
         return [counted_again.get(profile.name) or profile.without(self._empty) for profile in profiles]
@@ -216,7 +229,7 @@ class Proposer:
         # It loads all measures.
         from pymoo_anon.study.tables import by_column, check_known, csv_files
 
-        source = self._reading.source
+        source = self.reading.source
         files = csv_files(folder, source.path)
         if not files:
             raise ValueError(f"--hierarchies must be a folder with CSV files, got {str(folder)!r}")
@@ -289,7 +302,7 @@ class Proposer:
         self, columns: Sequence[ColumnProposal], project: Path, missing: str | None, questions: Mapping[str, str]
     ) -> str:
         """Return the text of the project file, without any value of the table."""
-        source, names = self._reading.source, self._reading.names
+        source, names = self.reading.source, self.reading.names
         path = (source.address or str(source)) if source.path is None else path_from(project.parent, source.path)
         is_key = source.table is not None and source.kind in ("excel", "sqlite", "database")
         file = f"duckdb:{path}:{source.table}" if source.kind == "duckdb" else path
@@ -304,15 +317,15 @@ class Proposer:
             reading.insert(0, f"table = {_toml(source.table)}")
         if names is not None:
             reading.append(f"names = {_toml(names)}  # the file has no row with names")
-        if self._reading.strip:
+        if self.reading.strip:
             reading.append("strip = true  # blanks around a field are no part of it")
-        if self._reading.encoding is not None:
-            reading.append(f"encoding = {_toml(self._reading.encoding)}")
+        if self.reading.encoding is not None:
+            reading.append(f"encoding = {_toml(self.reading.encoding)}")
         template = (files("pymoo_anon.study") / "template.toml").read_text(encoding="utf-8")
         return Template(template).substitute(
             about=f"{plain(file)}: {n_rows}, {counted(n_columns, 'column', 'columns')}",
             file=_toml(file),
-            engine=_toml(self._reading.engine),
+            engine=_toml(self.reading.engine),
             engines=", ".join(ENGINES),
             missing=_toml(missing or ("keep" if any(profile.n_missing for profile in used) else "raise")),
             empty=_toml(self._empty),
@@ -350,8 +363,7 @@ def known_columns(data: str, asked: Sequence[str] = ()) -> KnownColumns:
         frame, who = open_table(reading, columns), "asked for" if asked else "of the project"
     else:
         proposer = Proposer(reading)
-        columns = [name for name, (role, _) in proposer.roles().items() if role == "quasi-identifier"]
-        frame, who = proposer.frame, "guessed"
+        columns, frame, who = proposer.known, proposer.frame, "guessed"
     if not columns:
         raise ValueError(f"{data} must have a quasi-identifier, got none that is {who}; --column names one")
     return KnownColumns(frame, columns, who)

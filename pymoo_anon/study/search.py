@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -31,8 +31,8 @@ from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
-from pymoo_anon.objectives.base import WithBackgroundKnowledge
 from pymoo_anon.objectives.knowledge import any_of
+from pymoo_anon.objectives.privacy.identity import WithBackgroundKnowledge
 from pymoo_anon.operators.levels import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.journal import Journal
@@ -212,38 +212,6 @@ def read_table(settings: Settings) -> Microdata:
     return fetch_adult(label="salary-class" if labelled else None)
 
 
-def search_record(
-    found: Found,
-    options: Mapping[str, Any],
-    inputs: Mapping[str, str | None],
-    algorithm: tuple[str, str],
-    compile_seconds: float,
-) -> dict[str, Any]:
-    """Return the record of a search: all that is needed to repeat it."""
-    problem = found.front.problem
-    return {
-        "options": dict(options),
-        "inputs": {"sha256": dict(inputs)},
-        "algorithm": dict(zip(("name", "why"), algorithm, strict=True)),
-        "objectives": [repr(objective) for objective in problem.objectives],
-        "constraints": [repr(one) for one in problem.constraints],
-        "n_rows": problem.table.n_rows,
-        "n_distinct": problem.table.n_distinct,
-        "suppression": repr(problem.suppression),
-        "n_nodes": getattr(problem, "n_nodes", None),
-        "n_unique": problem.n_unique,
-        "n_front": len(found.front),
-        "certified": found.front.certified,
-        "n_undecided": found.n_undecided,
-        "stopped": found.stopped,
-        "compile_seconds": round(compile_seconds, 3),
-        "search_seconds": round(found.seconds, 3),
-        "versions": _versions("pymoo", "moocore", "numpy", "numba", "pandas", "matplotlib")
-        | {"python": platform.python_version()},
-        "platform": platform.platform(),
-    }
-
-
 def _versions(*packages: str) -> dict[str, str]:
     return {"pymoo_anon": __version__, **{name: version(name) for name in packages}}
 
@@ -294,6 +262,32 @@ class Run:
             forget_interrupt()
         return found
 
+    def record(self, found: Found) -> dict[str, Any]:
+        """Return the record of the search: all that is needed to repeat it."""
+        problem = self.problem
+        return {
+            "options": record_of(self.settings),
+            "inputs": {"sha256": self._checksums},
+            "algorithm": {"name": self.algorithm, "why": self.why},
+            "objectives": [repr(objective) for objective in problem.objectives],
+            "constraints": [repr(one) for one in problem.constraints],
+            "n_rows": problem.table.n_rows,
+            "n_distinct": problem.table.n_distinct,
+            "suppression": repr(problem.suppression),
+            "n_nodes": getattr(problem, "n_nodes", None),
+            "n_unique": problem.n_unique,
+            "n_front": len(found.front),
+            "certified": found.front.certified,
+            "n_undecided": found.n_undecided,
+            "stopped": found.stopped,
+            "compile_seconds": round(self._compile_seconds, 3),
+            "search_seconds": round(found.seconds, 3),
+            "versions": _versions("pymoo", "moocore", "numpy", "numba", "pandas", "matplotlib")
+            | {"python": platform.python_version()},
+            "platform": platform.platform(),
+            **self._own,
+        }
+
     def write(self, found: Found, temporary: Path, journal: Journal) -> None:
         """Write the files of what was found, or raise ValueError if nothing was.
 
@@ -310,9 +304,7 @@ class Run:
                 f"no generalization {among} satisfies {' and '.join(asked) or 'the limit of suppression'}; "
                 "require less, or allow more suppression"
             )
-        about = (self.algorithm, self.why), self._compile_seconds
-        record = search_record(found, record_of(self.settings), self._checksums, *about)
-        write_front(found.front, {**record, **self._own}, temporary)
+        write_front(found.front, self.record(found), temporary)
         written = [name for name in (STORED, *FILES) if (temporary / name).exists()]
         put_in_place(temporary, self.settings.output, written)
         if STORED not in written:

@@ -25,13 +25,12 @@ import pandas as pd
 from pymoo_anon._files import content_of
 from pymoo_anon.engine.classes import ValueCounts
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.problems.arguments import as_json, free_name, short_name
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import FILES, STORED, checksum
 from pymoo_anon.study.project import Project
-from pymoo_anon.table.generalization import LocalGeneralization
+from pymoo_anon.table.generalization import Constraint, LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Ints

@@ -1,40 +1,43 @@
-"""The folder of a search as one object."""
+"""A search and its releases as one object."""
 
 from __future__ import annotations
 
-import csv
-import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
-from io import StringIO
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pymoo_anon._files import content_of, tried
-from pymoo_anon._messages import examples
-from pymoo_anon.objectives.constraint import Constraint
-from pymoo_anon.problems.arguments import RefinementError, as_json
+from pymoo_anon._files import replaced, tried
+from pymoo_anon._messages import listed, number, plain
+from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.releases import Together, together
+from pymoo_anon.publishing.codebook import codebook
+from pymoo_anon.publishing.evidence import evidence, read_evidence, write_evidence
+from pymoo_anon.publishing.recoding import decoded_point
+from pymoo_anon.publishing.release import ANYWAY, Asked, Recoded, RecountError, Release, recode, uniqueness_of
+from pymoo_anon.study import engines
+from pymoo_anon.study.databases import new_database_table
+from pymoo_anon.study.engines import check_target, write_table
+from pymoo_anon.study.folder import SearchFolder
 from pymoo_anon.study.interrupt import put_in_place
-from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
-from pymoo_anon.study.options import numeral
-from pymoo_anon.study.project import Project, read_project
-from pymoo_anon.study.stored import EVIDENCE, Released, Stored, as_written, beside, bound_text, read_record, read_search
-from pymoo_anon.study.tables import constraint, population_of, problem_of, table_of
-from pymoo_anon.table.generalization import Decoded
-from pymoo_anon.table.microdata import Microdata
-
-if TYPE_CHECKING:
-    from pymoo_anon.publishing.release import Release
+from pymoo_anon.study.names import RELEASES, Source, checksum, path_from, source_of
+from pymoo_anon.study.options import command
+from pymoo_anon.study.stored import CODEBOOK, COMPARED, EVIDENCE, Released, agree, beside, bound_text
+from pymoo_anon.study.tables import constraint, open_again, open_released, population_of
+from pymoo_anon.table.generalization import Constraint
 
 
-class Study:
+class Study(SearchFolder):
     """Folder of a search: project, table, problem, front, choice and releases.
 
     Each part is read when it is first used, once, and checked against the data and the project file: a front of other
@@ -49,276 +52,14 @@ class Study:
         assert not any(study.verify().values())
     """
 
-    def __init__(self, project: Project, folder: Path | None = None, audience: str | None = None) -> None:
-        #: The content of the project file.
-        self.project = project if audience is None else project.for_audience(audience)
-        #: The audience of the project to which the choice and the release are, or None.
-        self.audience = audience
-        #: The folder of the search.
-        self.folder = project.output if folder is None else folder
-
-    @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Study:
-        """Open the folder of a search.
-
-        Args:
-            path: The folder, or the project file.
-
-        Raises:
-            ValueError: There is no search of a project.
-        """
-        folder = Path(path)
-        if not folder.is_dir():
-            return cls(read_project(folder))
-        record = folder / RECORD
-        if not record.is_file():
-            raise ValueError(f"{folder} must be the folder of a search, got one without {RECORD}; name a project file")
-        file = Path(os.path.normpath(folder / read_record(record)["project"]["file"]))
-        if not file.is_file():
-            raise ValueError(f"{file} must be the project file of the search in {folder}, got none; name that file")
-        return cls(read_project(file), folder)
-
-    def for_audience(self, name: str | None) -> Study:
-        """Return the study of an audience, or of none."""
-        if name == self.audience:
-            return self
-        made, shared = Study(read_project(self.project.path), self.folder, name), ("record", "_stored", "table")
-        vars(made).update({part: own for part, own in vars(self).items() if part in shared})
-        return made
-
-    # --- what a search found ------------------------------------------------------------------------------------------
-
-    @cached_property
-    def record(self) -> dict[str, Any]:
-        """Record of the search: options, algorithm, checksums, versions.
-
-        Raises:
-            ValueError: There is none, or data or project file have changed since.
-        """
-        for path in (self.folder / FRONT, self.folder / RECORD):
-            if not path.is_file():
-                own = self.project.path
-                hint = f"search {own}" + " --resume" * (self.folder / JOURNAL).exists()
-                raise ValueError(f"there is no front of {own}: {path} is missing; pymoo-anon {hint} writes it")
-        record = read_record(self.folder / RECORD)
-        if changed := self.project.changed(record):
-            raise ValueError(
-                f"the front in {self.folder} is out of date, changed since: {', '.join(changed)}; search again"
-            )
-        return record
-
-    @cached_property
-    def _front_csv(self) -> bytes:
-        path, known = self.folder / FRONT, self.record["front"]["sha256"]
-        content = content_of(path)
-        if hashlib.sha256(content).hexdigest() != known:
-            record = self.folder / RECORD
-            raise ValueError(f"{path} has changed since the search: its checksum in {record} differs; search again")
-        return content
-
-    @cached_property
-    def _stored(self) -> Stored | None:
-        path, sha256 = self.folder / STORED, self.record["front"].get(STORED)
-        if sha256 is None:
-            return None
-        data = path.read_bytes() if path.is_file() else b""
-        if hashlib.sha256(data).hexdigest() != sha256:
-            got = "another file" if data else "none"
-            raise ValueError(f"{path} must be what the search in {self.folder} wrote, got {got}; search again")
-        with as_written(path, "search wrote", "; search again"):
-            return read_search(data, self.project)
-
-    @cached_property
-    def table(self) -> Microdata:
-        """The table with its hierarchies."""
-        return table_of(self.project) if self._stored is None else self._stored.table
-
-    @cached_property
-    def problem(self) -> Any:
-        """The problem that was searched."""
-        own = problem_of(self.table, self.record["options"])
-        if self.audience is None:
-            return own
-        from pymoo_anon.study.releasing import problem_for
-
-        return problem_for(own, self)
-
-    @cached_property
-    def front(self) -> Front:
-        """The front that the search wrote.
-
-        Raises:
-            ValueError: It is damaged or of other data.
-        """
-        if self.audience is not None:
-            return self.audience_search[0]
-        # As text, so that every number is the one that was written.
-        content, stored, certified = self._front_csv, self._stored, self.record["certified"]
-        try:
-            heading, *lines = csv.reader(StringIO(content.decode(), newline=""), strict=True)
-            written = [dict(zip(heading, line, strict=True)) for line in lines]
-            names = list(self.table.quasi_identifiers)
-            if lacking := [name for name in names if name not in heading]:
-                raise ValueError(f"it must have a column for each quasi-identifier, got none for {examples(lacking)}")
-            if isinstance(self.problem, LatticeProblem):
-                X = np.array([[numeral(name, row[name]) for name in names] for row in written])
-            else:
-                X = np.array(self.record["front"].get("x", []))
-                if len(X) != len(written):
-                    raise ValueError(f"{self.folder / RECORD} must hold its {len(written)} points, got {len(X)}")
-            X = X.reshape(-1, self.problem.n_var)
-            if stored is None:
-                return Front(self.problem, X, certified=certified)
-            return stored.front(self.problem, X, certified)
-        except (ValueError, csv.Error) as error:
-            raise ValueError(f"{self.folder / FRONT} must be a front of {self.project.path}: {error}") from None
-
-    @cached_property
-    def audience_search(self) -> tuple[Front, Mapping[str, Any]]:
-        """The front of the audience, and facts about its search."""
-        from pymoo_anon.study.releasing import search_for
-
-        return search_for(self)
-
-    @property
-    def recodings(self) -> list[Decoded]:
-        """Recoding of each point of the front."""
-        return [self.problem.decode(x) for x in self.front.X]
-
-    # --- the choice ---------------------------------------------------------------------------------------------------
-
-    def refusals(self, require: Sequence[Constraint] = ()) -> list[str | None]:
-        """Return for each point why it cannot be released, or None if it can."""
-        return [self.front.refusal(place, self.project.suppressed, require) for place in range(len(self.front))]
-
-    def pick(self, require: Sequence[Constraint] = (), *, row: int | None = None, **ways: Any) -> Choice:
-        """Choose a point that can be released, and write it beside the front.
-
-        Args:
-            require: Bounds that must hold.
-            row: The row of the front, from 1.
-            ways: `best`, `knee` or `weights`, as in `Front.choose`.
-
-        Raises:
-            ValueError: No such point can be released.
-        """
-        front = self.front
-        front.meet(require)
-        refusals = self.refusals(require)
-        if row is not None:
-            self._check_row(row)
-            if (why := refusals[row - 1]) is not None:
-                raise ValueError(f"row {row} cannot be released: {why}; pick another row")
-        offered = front.only([place for place, why in enumerate(refusals) if why is None])
-        if len(front) and not len(offered):
-            raise ValueError(f"none of the {len(front)} points of the front can be released. Row 1: {refusals[0]}")
-        choice = offered.choose(require=require, row=None if row is None else row - 1, **ways)
-        self._write_choice(choice)
-        self.choice = choice
-        return choice
-
-    def point(self, row: int | None = None) -> Choice:
-        """Return the choice, or the point of a row of the front, from 1.
-
-        Raises:
-            ValueError: There is no such row, or no point is chosen.
-        """
-        if row is None:
-            return self.choice
-        self._check_row(row)
-        return self.front.choose(row=row - 1)
-
-    def _check_row(self, row: int) -> None:
-        if not 1 <= row <= len(self.front):
-            raise ValueError(f"row must be from 1 to {len(self.front)}, a row of the front, got {row}")
-
-    def _write_choice(self, choice: Choice) -> None:
-        point: dict[str, Any] = {"x": list(choice.x)}
-        if isinstance(self.problem, LatticeProblem):
-            point = {"levels": dict(zip(map(str, self.table.quasi_identifiers), choice.x, strict=True))}
-        content = {
-            "row": choice.row + 1,
-            **point,
-            "values": {name: as_json(value) for name, value in choice.values.items()},
-            "suppressed": choice.n_suppressed,
-            "reason": choice.reason,
-            "requirements": [bound_text(one) for one in choice.requirements],
-            "front": {"rows": len(self.front), "sha256": self.record["front"]["sha256"]},
-        }
-        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
-        with tried(self.folder, [CHOICE], self.project.files) as temporary:
-            (temporary / CHOICE).write_text(text + "\n", encoding="utf-8", errors="backslashreplace", newline="\n")
-            put_in_place(temporary, self.folder, [CHOICE])
-
-    @cached_property
-    def choice(self) -> Choice:
-        """The chosen point, its reason and its requirements.
-
-        Raises:
-            ValueError: No point is chosen, or it is of another front.
-        """
-        path, front = self.folder / CHOICE, self.front
-        if self.audience is not None:
-            from pymoo_anon.study.releasing import choice_for
-
-            return choice_for(self)
-        if not path.is_file():
-            raise ValueError(f"no point of {self.project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
-        with as_written(path, "pick wrote"):
-            content = json.loads(content_of(path))
-            row, sha256, asked = content["row"], content["front"]["sha256"], list(map(str, content["requirements"]))
-            levels = list(content["levels"].values()) if "levels" in content else list(content["x"])
-            reason = str(content["reason"])
-        if sha256 != self.record["front"]["sha256"]:
-            raise ValueError(f"{path} was chosen from another front than {self.folder / FRONT}: pick again")
-        if type(row) is int and row > (n := len(front)):
-            # It was made for what it had to meet, perhaps after others.
-            front.meet(self.constraints(asked))
-            row = next((place for place, x in enumerate(front.X.tolist()[n:], start=n + 1) if x == levels), row)
-        if type(row) is not int or not 1 <= row <= len(front) or levels != front.X[row - 1].tolist():
-            raise ValueError(
-                f"{path} must hold a row of the front and its levels, got row {row!r:.80} and {levels!r:.80}"
-            )
-        try:
-            choice = front.choose(row=row - 1, require=self.constraints(asked))
-        except ValueError as error:
-            raise ValueError(f"{path} must hold what the chosen point meets, got {asked!r:.80}: {error}") from None
-        return replace(choice, reason=reason)
-
-    def constraints(self, texts: Sequence[str]) -> tuple[Constraint, ...]:
-        """Return the constraints of some texts."""
-        return tuple(constraint(text, self.table, self.problem.measured) for text in texts)
-
-    # --- releases -----------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def releases(self) -> list[Released]:
-        """The recorded releases, the last one last."""
-        path = self.folder / RELEASES
-        if not path.is_file():
-            return []
-        with as_written(path, "release wrote", "; remove it"):
-            return [Released(**one) for one in json.loads(content_of(path))]
-
     @property
     def released(self) -> Path:
         """The last release, or the one that the project names.
 
         By its own path or that of its documents.
         """
-        from pymoo_anon.study.releasing import is_there
-
         paths = [self.path_of(one) for one in reversed(self.releases) if one.audience == self.audience]
         return next((path for path in paths if is_there(self, path)), self.project.documents)
-
-    def path_of(self, one: Released) -> Path:
-        """Return the path of a release, or that of its documents."""
-        return self.project.path.parent / one.file
-
-    @property
-    def files(self) -> list[Path]:
-        """The files that a release is made of, which none replaces."""
-        return [*self.project.files, *(self.folder / name for name in FILES)]
 
     def release(
         self,
@@ -348,27 +89,25 @@ class Study:
             ValueError: The point cannot be released.
             RecountError: The recount of the written file contradicts a promise.
         """
-        from pymoo_anon.study import releasing
-
-        releasing.check_recoding(self, local, lower_bound)
+        _check_recoding(self, local, lower_bound)
         with tried(self.folder, [RELEASES]):
             choice = self.point(row)
         asked: dict[str, Any] = {"suppressed": suppressed, "local": local, "output": output, "table": table}
         asked |= {"lower-bound": lower_bound, "anyway": anyway}
-        target, paths = releasing.target_of(self, output, table)
+        target, paths = target_of(self, output, table)
         with tried(paths[0].parent, [path.name for path in paths], self.files) as temporary:
             new = temporary / target.documents(self.project.path.parent).name
             try:
-                made = releasing.recoded(self, choice, target.kind, suppressed, local, anyway)
+                made = _recoded(self, choice, target.kind, suppressed, local, anyway)
             except RefinementError as error:
                 raise ValueError(f"local {error.change}. Nothing was written.") from None
-            with releasing.written(self, made, target, new) as (again, sha256, moved):
+            with _written(self, made, target, new) as (again, sha256, moved):
                 show("Step 3 of 4: counting again")
                 release = made.counted_again(again)
                 show("Step 4 of 4: writing evidence and codebook")
-                release, told = releasing.documented(self, new, choice, release, target, sha256, asked)
+                release, told = _documented(self, new, choice, release, target, sha256, asked)
                 moved += put_in_place(temporary, paths[0].parent, [path.name for path in paths])
-        releasing.remember(self, *told)
+        _remember(self, *told)
         return release
 
     # --- counting again -----------------------------------------------------------------------------------------------
@@ -382,8 +121,6 @@ class Study:
         Raises:
             ValueError: There is no release, or the front is out of date.
         """
-        from pymoo_anon.study.releasing import broken_promises, is_there
-
         paths = list(dict.fromkeys(map(self.path_of, self.releases))) or [self.project.documents]
         if not any(is_there(self, path) for path in paths):
             raise ValueError(
@@ -393,7 +130,7 @@ class Study:
         found, _ = {}, self.front
         for path in paths:
             show(f"Recoding and counting {path} again")
-            found[path] = broken_promises(self, path)
+            found[path] = _broken_promises(self, path)
         return found
 
     # --- the report ---------------------------------------------------------------------------------------------------
@@ -401,8 +138,6 @@ class Study:
     @property
     def evidence(self) -> dict[str, Any] | None:
         """The evidence of the last release, or None if there is none."""
-        from pymoo_anon.publishing.evidence import read_evidence
-
         path = beside(self.released, EVIDENCE)
         return read_evidence(path) if path.is_file() else None
 
@@ -434,14 +169,12 @@ class Study:
         """
         # No other command draws it.
         from pymoo_anon.publishing.report.page import write_report
-        from pymoo_anon.study.releasing import evidence_of, report_head
 
         target, released, choice = Path(output), self.released, self.choice
         persons = None if population is None else population_of(self.project, self.table, population)
         show("Step 2 of 3: recoding and counting again")
-        told = evidence_of(self, choice)
-        files = tried(target.parent, [target.name], [released, beside(released, EVIDENCE), *self.files])
-        with files as temporary:
+        told, read = _evidence_of(self, choice), [released, beside(released, EVIDENCE), *self.files]
+        with tried(target.parent, [target.name], read) as temporary:
             show("Step 3 of 3: writing the report")
             write_report(
                 temporary / target.name,
@@ -452,7 +185,319 @@ class Study:
                 threshold=threshold,
                 population=persons,
                 external=external,
-                **report_head(self, released, population_size),
+                data=Path(str(self.project.data)).name,
+                release=released.name,
+                **{**self.project.report, **({} if population_size is None else {"population_size": population_size})},
             )
             put_in_place(temporary, target.parent, [target.name])
         return told
+
+
+def target_of(study: Study, output: Any, table: str | None) -> tuple[Source, list[Path]]:
+    """Return the place of a release and its files, the evidence last."""
+    target = study.project.release if output is None else source_of(os.fspath(output), Path(), table)
+    if output is None and table is not None:
+        raise ValueError(f"table must come with output, the place of a database, got {table!r} alone")
+    check_target(target, study.project.reading)
+    own = target.documents(study.project.path.parent)
+    return target, [*([own] if target.table is None else []), beside(own, CODEBOOK), beside(own, EVIDENCE)]
+
+
+@contextmanager
+def _written(study: Study, made: Recoded, target: Source, new: Path) -> Iterator[tuple[Any, str, list[Path]]]:
+    """Write a release, and yield the table read again, its checksum, and a list for moved files."""
+    moved: list[Path] = []
+    if target.table is None:
+        write_table(made.frame, new, made.counted)
+        yield open_again(study.project, target._replace(path=new)), checksum(new), moved
+        return
+    try:
+        with new_database_table(target, made.frame) as found:
+            again = engines.registered(found)
+            yield again, engines.content_checksum(again), moved
+    except BaseException:
+        # A table that could not be committed has no documents.
+        for path in moved:
+            path.unlink()
+        raise
+
+
+def _source_at(study: Study, path: Path) -> Source:
+    """Return the released table with documents beside a path."""
+    folder, own = study.project.path.parent, study.project
+    for one in reversed(study.releases):
+        if one.database is not None and study.path_of(one) == path:
+            return source_of(one.database, folder, one.table)
+    return own.release if own.documents == path else source_of(str(path), Path())
+
+
+def _broken_promises(study: Study, path: Path) -> list[str]:
+    """Return the broken promises of a release to any audience, in words."""
+    (*_, audience) = [one.audience for one in study.releases if study.path_of(one) == path] or [None]
+    try:
+        study = study.for_audience(audience)
+    except ValueError as error:
+        # The project names no such audience any longer.
+        return [str(error)]
+    known = beside(path, EVIDENCE)
+    if not is_there(study, path):
+        return [f"is missing: put it back, or delete it in {study.folder / RELEASES}"]
+    if not known.is_file():
+        return [f"{known} is missing"]
+    try:
+        told = read_evidence(known)
+        if engines.checksum_of(_source_at(study, path)) != told["checksums"]["output"].get(path.name):
+            return [f"the {'file' if path.is_file() else 'table'} has changed: its checksum differs"]
+        return _counted_again(study, path, told)
+    except ValueError as error:
+        return [str(error)]
+
+
+def _counted_again(study: Study, path: Path, told: Mapping[str, Any]) -> list[str]:
+    source = _source_at(study, path)
+    again = _recoded_again(study, told, path, source.kind)
+    written = again.grouped(open_again(study.project, source))
+    try:
+        claims, unique = again.claims(written), uniqueness_of(written, again.columns)
+    except RecountError as error:
+        return list(error.broken)
+    names = list(measure_names(study.problem.measured).values())
+    names += [plain(words) for words in claims.measure[len(names) :]]
+    wrong = [
+        f"{name} is {number(one['recounted'])} where {number(one['promised'])} was promised"
+        for name, one in zip(names, claims.to_dict("records"), strict=True)
+        if one["holds"] is False
+    ]
+    if not (agree(claims.assign(measure=names), told) and unique.to_dict("records") == told["uniqueness"]):
+        wrong.append(f"{beside(path, EVIDENCE)} differs from the search and the recount")
+    return wrong
+
+
+def _recoded_again(study: Study, told: Mapping[str, Any], path: Path, kind: str) -> Recoded:
+    x = told["front"][told["chosen"]["place"]]["x"]
+    asked: tuple[Constraint, ...] = ()
+    if told["chosen"]["requirements"]:
+        # Requirements of the choice were promised, too, and the point may be made for them.
+        own = [one.requirements for one in study.releases if study.path_of(one) == path]
+        asked = study.choice.requirements if not own or own[-1] is None else study.constraints(own[-1])
+        study.front.meet(asked)
+    front = study.front if study.audience is None else Front(study.problem, np.array([x]))
+    rows = [row for row, one in enumerate(front.X.tolist()) if one == x]
+    if not rows:
+        place = f"in the front of {study.folder}; search" if study.audience is None else "for its audience; release"
+        raise ValueError(f"its point, {x}, is not {place} again")
+    choice = replace(front.choose(row=rows[0]), requirements=asked)
+    local = told["chosen"]["local"]
+    is_refined = local is not None and local["refined"]
+    return _recoded(study, choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
+
+
+def _evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
+    """Return the evidence of the last release, which is of a point and holds."""
+    told, released = study.evidence, study.released
+    if told is None:
+        return None
+    path, again = beside(released, EVIDENCE), f"{release_command(study)} --force"
+    if told["front"][told["chosen"]["place"]]["x"] != list(choice.x):
+        raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
+    if not is_there(study, released):
+        raise ValueError(f"{released} is missing, and {path} is there; {again} writes both")
+    if engines.checksum_of(_source_at(study, released)) != told["checksums"]["output"].get(released.name):
+        raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
+    if broken := _counted_again(study, released, told):
+        raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")
+    return _of_today(study, told)
+
+
+def is_there(study: Study, path: Path) -> bool:
+    """Return whether a released file is there, or the evidence of a table."""
+    return (path if _source_at(study, path).table is None else beside(path, EVIDENCE)).is_file()
+
+
+def _check_recoding(study: Study, local: bool, lower_bound: int | None) -> None:
+    """Raise on options for the other kind of recoding."""
+    is_local = not isinstance(study.problem, LatticeProblem)
+    if lower_bound is not None and not is_local:
+        own = study.project.path
+        raise ValueError(f"lower_bound needs a local search; the front of {own} has levels of whole columns")
+    if local and is_local:
+        raise ValueError(f"local cannot refine the front of {study.project.path}, which is local already")
+
+
+def _entry_of(study: Study, choice: Choice, made: Release, target: Source, sha256: str) -> Released:
+    folder, x = study.project.path.parent, [int(one) for one in choice.x]
+    columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
+    own = path_from(folder, target.documents(folder)), sha256, x, made.suppressed, columns, made.recoding, bounds
+    if target.table is None:
+        return Released(*own, study.audience)
+    place = target.address if target.path is None else path_from(folder, target.path)
+    return Released(*own, study.audience, place, target.table)
+
+
+def _documented(
+    study: Study, new: Path, choice: Choice, made: Release, target: Source, sha256: str, asked: Mapping[str, Any]
+) -> tuple[Release, tuple[Released, list[Released], Together | None]]:
+    """Write evidence and codebook, and return the release, and what `_remember` takes."""
+    done = _entry_of(study, choice, made, target, sha256)
+    made, earlier, told = _beside_others(study, made, done, asked["anyway"])
+    content = evidence(
+        study.problem,
+        study.front,
+        choice,
+        made,
+        checksums=_checksums_of(study, {new.name: sha256}),
+        search=_search_of(study, choice, asked, told),
+        earlier=_records_of(earlier),
+        made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
+    write_evidence(beside(new, EVIDENCE), content)
+    how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": study.project.kept}
+    write_table(codebook(study.problem, choice, **how), beside(new, CODEBOOK))
+    return made, (done, earlier, told)
+
+
+def _recoded(
+    study: Study, choice: Choice, kind: str, suppressed: str | None, is_refined: bool, anyway: str | None
+) -> Recoded:
+    """Recode the table of a project for a release of a kind."""
+    project, frame = study.project, open_released(study.project, kind)
+    recoding = "local" if is_refined else None
+    how = suppressed or project.suppressed
+    roles = Asked(project.with_role("drop", "identifier"), project.kept, how, recoding, anyway)
+    return recode(frame, study.problem, choice, roles)
+
+
+def _remember(study: Study, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
+    """Record a release, and warn of earlier ones."""
+    study.releases = [*(one for one in study.releases if one != done), done]
+    with replaced(study.folder / RELEASES) as path:
+        path.write_text(json.dumps([one._asdict() for one in study.releases], indent=2) + "\n", encoding="utf-8")
+    for one in earlier:
+        # The caller of `release` is warned.
+        warnings.warn(_warning_of(one, _is_latest(study, one), told, len(earlier)), stacklevel=3)
+
+
+def _checksums_of(study: Study, output: Mapping[str, str]) -> dict[str, Any]:
+    """Return the checksums of inputs, hierarchies and output by file name."""
+    known, project = study.record["project"], study.project
+    data = {Path(str(project.data)).name: known["data"]}
+    trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
+    return {"input": data, "hierarchies": trees, "output": output}
+
+
+def _search_of(study: Study, choice: Choice, asked: Mapping[str, Any], told: Together | None) -> dict[str, Any]:
+    passes, found = asked["lower-bound"], study.record if study.audience is None else study.audience_search[1]
+    return {
+        "algorithm": found["algorithm"]["name"],
+        "seed": study.record["options"]["seed"],
+        **{key: found[key] for key in ("certified", "n_undecided", "stopped")},
+        "commands": _commands_of(study.project.path, choice, {**asked, "audience": study.audience}),
+        "bound": None if passes is None else study.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
+        "joint": None if told is None else told.as_record(),
+    }
+
+
+def _commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
+    row, bounds = choice.row + 1, [bound_text(one) for one in choice.requirements]
+    if bounds:
+        # Requirements are promised, too.
+        made = [command("pick", project, row=row, require=bounds), command("release", project, **asked)]
+    else:
+        made = [command("release", project, row=None if asked["audience"] else row, **asked)]
+    return [command("search", project), *made]
+
+
+def _warning_of(one: Released, is_current: bool, told: Together | None, n_others: int) -> str:
+    is_another = "is another release of this table" if is_current else "was another release of this table until now"
+    who = f"{one.file} {is_another}. Whoever has {'both' if n_others == 1 else 'all of them'}"
+    if told is None:
+        return f"{who} can compare them, and find people that none of them reveals alone: publish only one"
+    return f"{who} and links their rows sees {told}{': publish only one' * (told.k == 1)}"
+
+
+def _beside_others(
+    study: Study, release: Release, done: Released, anyway: str | None
+) -> tuple[Release, list[Released], Together | None]:
+    """Return a new release, the earlier ones, and the joint classes of all.
+
+    The release names a joint k of 1 among its exceptions. Releases whose files were replaced are not there any longer.
+    """
+    earlier = [one for one in study.releases if any(getattr(one, key) != getattr(done, key) for key in COMPARED)]
+    told = _together(study, [done, *earlier])
+    others = [one for one in earlier if _is_latest(study, one) and one.file != done.file]
+    left = told if len(others) == len(earlier) else _together(study, [done, *others])
+    if left is None or left.k > 1 or not others:
+        return release, earlier, told
+    if anyway is None:
+        files = listed(dict.fromkeys(one.file for one in others))
+        raise ValueError(f"whoever has it beside {files} and links their rows would see {left}; {ANYWAY}")
+    missed = f"joint k is {left.k} where at least 2 is required"
+    return replace(release, anyway=anyway, exceptions=(*release.exceptions, missed)), earlier, told
+
+
+def _is_latest(study: Study, one: Released) -> bool:
+    """Return whether no later release replaced the file of a release."""
+    latest: Released = next(own for own in reversed(study.releases) if own.file == one.file)
+    return latest == one
+
+
+def all_together(study: Study) -> tuple[int, Together | None]:
+    """Return the number of different releases that are there, and their joint classes."""
+    different = _different(study)
+    return len(different), _together(study, different)
+
+
+def _of_today(study: Study, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return evidence with the other releases that are there by now, and the joint classes of all."""
+    different = _different(study)
+    joint, files = _together(study, different), told["checksums"]["output"]
+    if joint is None:
+        return dict(told)
+    others = [one for one in different if Path(one.file).name not in files]
+    return {**told, "earlier": _records_of(others), "joint": joint.as_record()}
+
+
+def _records_of(releases: Sequence[Released]) -> list[dict[str, Any]]:
+    return [{"point": None, **{key: getattr(one, key) for key in Released._fields[:4]}} for one in releases]
+
+
+def release_command(study: Study) -> str:
+    """Return the command of the release of a study."""
+    return command("release", study.project.path, audience=study.audience)
+
+
+def _different(study: Study) -> list[Released]:
+    """Return the releases whose files are there, equal ones once."""
+    there = [one for one in study.releases if is_there(study, study.path_of(one))]
+    # The last record of a file is of what it holds.
+    latest = {one.file: one for one in there}.values()
+    return list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
+
+
+def classes_of_file(study: Study, file: Path) -> EquivalenceClasses:
+    """Return the classes of a recorded release."""
+    for one in reversed(study.releases):
+        if (path := study.path_of(one)).is_file() and file.samefile(path):
+            if checksum(file) != one.sha256:
+                raise ValueError(f"{file} has changed since its release: its checksum differs; release it again")
+            return _classes_of_release(study, one)
+    raise ValueError(f"{file} must be a release of {study.project.path}, got another file; leave --project out")
+
+
+def _together(study: Study, releases: Sequence[Released]) -> Together | None:
+    """Return the joint classes, or None if they are not several or cannot be made again."""
+    if len(releases) < 2:
+        return None
+    try:
+        return together([_classes_of_release(study, one) for one in releases], study.table)
+    except ValueError:
+        # A release of another search or of other data.
+        return None
+
+
+def _classes_of_release(study: Study, one: Released) -> EquivalenceClasses:
+    problem: Any = study.for_audience(one.audience).problem
+    if one.recoding is None:
+        return problem.equivalence_classes(np.array(one.x))
+    asked = tuple(constraint(text, study.table, problem.measured) for text in one.requirements or ())
+    return decoded_point(problem, Choice(0, tuple(one.x), {}, 0, "", asked), one.recoding)[1]

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pymoo_anon._messages import examples, repeated
-from pymoo_anon.objectives import Constraint, GeneralLossMetric, NormalizedWeightedPenalty, Objective, any_of
-from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge
+from pymoo_anon._messages import error_text, examples, listed, repeated
+from pymoo_anon.objectives import (
+    Constraint,
+    DistinctLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    NormalizedWeightedPenalty,
+    Objective,
+    TCloseness,
+    any_of,
+)
+from pymoo_anon.objectives.base import ColumnObjective
+from pymoo_anon.objectives.knowledge import knowledge_in_words
+from pymoo_anon.objectives.privacy.identity import WithBackgroundKnowledge
 from pymoo_anon.problems.arguments import measure_in, short_name
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.study.names import Reading, Source, file_names, source_of
-from pymoo_anon.study.options import bound_parts, choice_of, levels_of, measures_in, numeral, usual, weights_of
+from pymoo_anon.study import options
+from pymoo_anon.study.names import Reading, Source, check_named, file_names, source_of
 from pymoo_anon.study.project import Project
 from pymoo_anon.table.generalization import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
@@ -124,8 +138,7 @@ def _check_there(source: Source, found: Sequence[str], wanted: Sequence[str]) ->
 
 
 def _check_same(source: Source, found: list[str], columns: Sequence[str]) -> None:
-    if nameless := [place for place, column in enumerate(found, start=1) if not column]:
-        raise ValueError(f"{source} must name every column, got no name for column {examples(nameless)}; name it there")
+    check_named(source, found)
     _check_there(source, found, columns)
     if undecided := [column for column in found if column not in columns]:
         raise ValueError(
@@ -195,8 +208,8 @@ def _readings(stem: str, columns: Sequence[str], drafts: Mapping[str, str]) -> l
 
 def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
     """Return the problem of the options of a search or of its record."""
-    names = usual(table.sensitive) if asked["objectives"] is None else measures_in(asked["objectives"])
-    weighted = _weighted(weights_of(asked.get("weight", ())), table)
+    names = options.usual(table.sensitive) if asked["objectives"] is None else options.measures_in(asked["objectives"])
+    weighted = _weighted(options.weights_of(asked.get("weight", ())), table)
     goals = [objective("objectives", name, table, weighted) for name in names]
     constraints = [constraint(text, table, weighted) for text in asked["require"]]
     if weighted and not any(one in weighted for one in [*goals, *(own.objective for own in constraints)]):
@@ -206,7 +219,7 @@ def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
         from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 
         return LocalRecodingProblem(table, goals, constraints)
-    levels = levels_of(asked.get("level", ()))
+    levels = options.levels_of(asked.get("level", ()))
     return LatticeProblem(table, goals, suppression_of(asked["suppression"]), constraints, levels=levels)
 
 
@@ -242,13 +255,13 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
         if short_name(one) == name:
             return one
     short, sets, column = measure_in(name)
-    kind: Any = Objective.registered.get(short) or choice_of(option, short, measures_by_name())
+    kind: Any = Objective.registered.get(short) or options.choice_of(option, short, measures_by_name())
     role = kind.role
     columns: tuple[Any, ...] = ()
     if kind.numbered:
         if not column:
             raise ValueError(f"{option}: {short} needs a number, {short}:NUMBER, got {name!r}")
-        columns = (numeral(f"{option}: the number of {short}", column),)
+        columns = (options.numeral(f"{option}: the number of {short}", column),)
     elif role is None:
         if column:
             raise ValueError(f"{option}: {short} reads no column, got {name!r}")
@@ -272,13 +285,86 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
 
 def constraint(text: str, table: Microdata | Roles, known: Iterable[Objective] = ()) -> Constraint:
     """Return the constraint of a text such as "k>=5"."""
-    name, sign, limit = bound_parts(text)
-    return Constraint(objective("require", name, table, known), numeral("require", limit), sign == ">=")
+    name, sign, limit = options.bound_parts(text)
+    return Constraint(objective("require", name, table, known), options.numeral("require", limit), sign == ">=")
 
 
 def suppression_of(text: str) -> Suppression:
     """Return the rule of a text such as "0.01", "301", "below:5" or "violating:0.01"."""
     kind, colon, bound = text.rpartition(":")
     rules: dict[str, Any] = {"below": Below, "violating": Violating}
-    rule = choice_of("suppression", kind.strip(), rules) if colon else AtMost
-    return rule(numeral("suppression", bound.strip()))
+    rule = options.choice_of("suppression", kind.strip(), rules) if colon else AtMost
+    return rule(options.numeral("suppression", bound.strip()))
+
+
+# --- requirements in words --------------------------------------------------------------------------------------------
+
+
+def told_measures() -> dict[str, str]:
+    """Explain each measure by its short name, the most common ones first."""
+    kinds = measures_by_name()
+    # The first line of the docstring, without its source.
+    first = {name: (kinds[name].__doc__ or "").partition("\n")[0] for name in ("k", "l", "t", *kinds)}
+    return {name: re.sub(r" \([^)]*\d{4}[^)]*\)|\.$", "", line) for name, line in first.items()}
+
+
+def sentence(one: Constraint) -> str:
+    """Say a constraint in a sentence."""
+    measure, limit = one.objective, f"{one.bound:,.6g}"
+    column = measure.column if measure.column is not None else "every sensitive column"
+    if isinstance(measure, KAnonymity):
+        told = f"everybody hides among at least {limit} {'rows' if measure.column is None else 'persons'}"
+    elif isinstance(measure, DistinctLDiversity):
+        told = f"everybody's class leaves at least {limit} values of {column} to guess from"
+    elif isinstance(measure, TCloseness):
+        told = f"in no class are the values of {column} more than {limit} away from those of all rows"
+    else:
+        told = f"{measure.words or measure.name} is at {'least' if one.at_least else 'most'} {limit}"
+    if measure.known is not None:
+        told = f"for somebody who knows {knowledge_in_words(measure.known)}: {told}"
+    return f"{told[0].upper()}{told[1:]}."
+
+
+def in_words(project: Project, bounds: Sequence[str]) -> str:
+    """Say bounds in sentences, or tell the error of a wrong one."""
+    return " ".join(_sentence(project, bound) for bound in bounds)
+
+
+def _sentence(project: Project, bound: str) -> str:
+    try:
+        return sentence(constraint(bound, Roles(project.sensitive, project.label, project.person)))
+    except ValueError as error:
+        return f"{bound}: {error_text(error)}."
+
+
+def unmet(project: Project) -> list[str]:
+    """Tell the bounds of a project and its audiences that no release meets.
+
+    Raises:
+        ValueError: The project cannot be searched, or a bound cannot be read.
+    """
+    # It loads the local recodings.
+    from pymoo_anon.problems.requirements import impossible
+
+    settings = project.settings(options.Settings(file=project.path, given=frozenset({"file"})))
+    table, told = table_of(project), []
+    problem = problem_of(table, vars(settings))
+    asked = {"": problem.constraints}
+    for name, audience in project.audiences.items():
+        asked[f" for {name}"] = [constraint(bound, table, problem.measured) for bound in audience["require"]]
+    for whom, constraints in asked.items():
+        for one in impossible(table, constraints):
+            wrong = [name for name, own in _by_column(table, one).items() if impossible(table, [own])]
+            why = f", because of {listed(map(str, wrong))}: require it of other columns alone" if wrong else ""
+            told.append(f"Impossible{whom}: {sentence(one)} Not even one class of all rows keeps it{why}.")
+    return told
+
+
+def _by_column(table: Microdata, one: Constraint) -> dict[Any, Constraint]:
+    """Return a bound on every sensitive column for each of them, and nothing for others."""
+    by_column = {}
+    for column in table.sensitive if one.objective.column is None and one.objective.every else ():
+        measure = copy(one.objective)
+        measure.column = column
+        by_column[column] = replace(one, objective=measure)
+    return by_column

@@ -10,8 +10,8 @@ from pymoo_anon.table.microdata import Microdata
 if TYPE_CHECKING:
     from pymoo_anon.table.draft_levels import Draft
     from pymoo_anon.table.drafts import draft_hierarchy
-    from pymoo_anon.table.findings import Finding, check_hierarchy
     from pymoo_anon.table.guesses import Guess, guess_role, guesses_of
+    from pymoo_anon.table.hierarchy_edits import Finding, check_hierarchy
     from pymoo_anon.table.taxonomy import Taxonomy
 
 __all__ = [

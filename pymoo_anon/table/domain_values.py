@@ -1,15 +1,16 @@
-"""Values of a domain: identity, text, and bins of numbers."""
+"""Values of a domain: identity, numbers, days, text, and bins of numbers."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
-from itertools import pairwise
+from itertools import compress, pairwise
 from math import isfinite, lcm
 from numbers import Integral, Real
 from typing import Any, TypeAlias
@@ -48,6 +49,20 @@ class _Truth:
         return repr(self.value)
 
 
+class Keyed:
+    """Objects that are equal if their kinds and keys are."""
+
+    def _key(self) -> tuple[Hashable, ...]:
+        raise NotImplementedError(f"{type(self).__name__} must define _key")
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the keys."""
+        return self._key() == other._key() if isinstance(other, type(self)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
 def same_as(value: Any) -> Hashable:
     """Return a key that equal values share.
 
@@ -76,6 +91,22 @@ def is_missing(value: Any) -> bool:
         return value.is_nan()
     # Texts and whole numbers do not load pandas.
     return value is None or (not isinstance(value, str | int) and (value is pd.NA or bool(value != value)))
+
+
+def tallied(values: Iterable[Any], counts: Iterable[int]) -> dict[Hashable, tuple[Any, int]]:
+    """Count equal values by key, and keep their first.
+
+    Missing values are None.
+
+    >>> tallied([1, 1.0, float("nan"), "1"], [2, 1, 1, 1])
+    {1: (1, 3), None: (None, 1), '1': ('1', 1)}
+    """
+    held: dict[Hashable, tuple[Any, int]] = {}
+    for value, count in zip(values, counts, strict=True):
+        key = None if is_missing(value) else same_as(value)
+        first, before = held.get(key, (None if key is None else value, 0))
+        held[key] = first, before + count
+    return held
 
 
 def is_number(value: Any) -> bool:
@@ -121,6 +152,87 @@ def spelled(value: Any, kind: NumberType) -> Any:
     if not isfinite(number):
         return value
     return int(number) if kind is int and number.is_integer() else number
+
+
+#: Larger numbers are codes.
+LARGEST_NUMBER = Decimal(10) ** 18
+# The last place of the smallest float.
+_SMALLEST = -340
+
+# Numbers as persons write them, by decimal separator. Thousands may be grouped.
+_WRITTEN = {
+    sign: re.compile(
+        rf"\s*[+-]?(?:\d+|[1-9]\d{{0,2}}(?:[{parting}'’ \u00a0\u202f]\d{{3}})+)(?:[{sign}]\d+)?\s*", re.ASCII
+    )
+    for sign, parting in ((".", ","), (",", "."))
+}
+
+
+# A number with a unit: a currency or % beside it, or a short word behind a blank.
+_WITH_UNIT = re.compile(
+    r"\s*([+-]?)([$€£]?) ?((?!0\d)\d[\d.,'’ \u00a0\u202f]*?)([ \u00a0]?[%‰€$£]|[ \u00a0][^\W\d_]\S{0,7}|)\s*"
+)
+
+
+def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
+    """Read numbers in the notation of most rows, without a common unit.
+
+    Returns:
+        A number or None for every value, and the decimal separator of the notation, empty for that of Python.
+
+    >>> read_numbers(["1.234,50", "7", "k.A."], [1, 1, 1])
+    ([Decimal('1234.50'), Decimal('7'), None], ',')
+    >>> read_numbers(["34 J.", "7 J."], [1, 1])
+    ([Decimal('34'), Decimal('7')], '.')
+    """
+    plain = [number_of(value) for value in values]
+    unitless = None if None not in plain else _without_unit(values, counts)
+    if unitless is not None:
+        numbers, sign = read_numbers(unitless, counts)
+        return numbers, sign or "."
+    # In 950 and 1.204 the point groups thousands, if three digits follow every one: decimals would all have a point.
+    texts = [
+        value for value, number in zip(values, plain, strict=True) if number is not None and isinstance(value, str)
+    ]
+    mixed = len({"." in text for text in texts}) > 1
+    readings = {"": plain}
+    if mixed or None in plain:
+        readings |= {sign: [_number_written(value, sign) for value in values] for sign in _WRITTEN}
+    rows = {sign: sum(compress(counts, [number is not None for number in own])) for sign, own in readings.items()}
+    best = max(readings, key=lambda sign: (rows[sign], mixed and sign == ","))
+    return readings[best], best
+
+
+def _without_unit(values: Sequence[Any], counts: Sequence[int]) -> list[Any] | None:
+    """Remove the unit of most rows, or return None."""
+    found = {
+        i: match
+        for i, value in enumerate(values)
+        if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and (match := _WITH_UNIT.fullmatch(value))
+    }
+    units, rows = {i: (match[2], match[4].strip()) for i, match in found.items()}, Counter[tuple[str, str]]()
+    for i, unit in units.items():
+        rows[unit] += counts[i]
+    most = max(rows, key=lambda unit: rows[unit], default=("", ""))
+    if most == ("", "") or 2 * rows[most] <= sum(counts):
+        return None
+    return [found[i][1] + found[i][3] if units.get(i) == most else value for i, value in enumerate(values)]
+
+
+def _number_written(value: Any, sign: str) -> Decimal | None:
+    if not isinstance(value, str) or not _WRITTEN[sign].fullmatch(value):
+        return None if isinstance(value, str) else number_of(value)
+    return number_of(re.sub(rf"[^\d{sign}+-]", "", value).replace(sign, "."))
+
+
+def number_of(value: Any) -> Decimal | None:
+    """Read a number of at most 10^18, or return None."""
+    # Beyond 2^53 the text of a float rounds its whole number.
+    own = int(value) if isinstance(value, float) and value.is_integer() else value
+    number = Decimal(str(own)) if is_number(value) else spelled(value, Decimal)
+    if not isinstance(number, Decimal) or not number.is_finite():
+        return None
+    return number if abs(number) <= LARGEST_NUMBER and number.as_tuple().exponent >= _SMALLEST else None  # type: ignore[operator]
 
 
 def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]]:

@@ -6,17 +6,17 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import ROUND_FLOOR, Context, Decimal
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.resources import files
-from itertools import accumulate, chain, compress, count, product
+from itertools import accumulate, chain, compress, count, pairwise, product
 from typing import Any
 
 from pymoo_anon._messages import counted, examples
-from pymoo_anon.table.domain_values import ROOT, day_of, is_number, label_text, spelled
+from pymoo_anon.table.domain_values import LARGEST_NUMBER, ROOT, day_of, is_number, label_text, number_of, read_numbers
 from pymoo_anon.table.hierarchy import Hierarchy
 
 
@@ -44,12 +44,10 @@ def _read_words() -> dict[str, dict[str, Any]]:
             for place, step in enumerate(words.split(";"), start=first):
                 found[kind].update(dict.fromkeys(step.split("|"), place))
             found["scales"][kind] = role
-        elif role == "phrases" or role.endswith(" values"):
-            found[kind].update(dict.fromkeys(words.split("|"), role))
-            if role != "phrases":
+        elif role in ("list", "phrases") or role.endswith(" values"):
+            found[kind].update(dict.fromkeys(words.split(None if role == "list" else "|"), role))
+            if role.endswith(" values"):
                 found["kinds"][kind] = role.removesuffix(" values")
-        elif role == "list":
-            found[kind].update(dict.fromkeys(words.split(), role))
         else:
             _add_roles(found, role, words)
     _add_abbreviations(found)
@@ -158,6 +156,8 @@ class Draft:
         if not self.odd:
             return None
         what = "not in the order" if self.kind == "ordered" else f"no {self.kind[:-1]}"
+        if self.kind == "numbers" and all(number_of(value) is not None for value, _ in self.odd):
+            what = "perhaps a code"
         rows = counted(sum(count for _, count in self.odd), "row", "rows")
         return f"{examples([value for value, _ in self.odd])} in {rows} is {what}: is it a missing value?"
 
@@ -214,10 +214,6 @@ def fills(n_rows: int, n_distinct: int) -> bool:
     return n_rows <= 1000 and n_rows <= max(100, 10 * n_distinct)
 
 
-# Larger numbers are codes.
-_LARGEST_NUMBER = Decimal(10) ** 18
-# The last place of the smallest float.
-_SMALLEST = -340
 # A level with more than this share of the groups below gains too little.
 _GAIN = 0.75
 # The finest level has at most this many intervals, and by the steps of the widths at least five.
@@ -225,6 +221,10 @@ _MOST_GROUPS = 12
 # The spread of numbers leaves out a fortieth of the rows at either end.
 _ENDS = 40
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d+(?:\.\d*)?\s*", re.ASCII)
+# Surveys write such numbers for no answer, the first also with a minus, the second with one alone.
+_CODES, _CODES_BELOW = {97, 98, 99, 997, 998, 999, 9997, 9998, 9999}, {7, 8, 9}
+# Positive ones are so many times as large as any answer.
+_FAR = 8
 # The precision is exact for all of these numbers.
 _EXACT = Context(prec=700)
 
@@ -242,10 +242,9 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     read = [(i, number) for i, number in enumerate(numbers) if number is not None]
     if not enough([number is not None for number in numbers], counts):
         bad = [value for value, number in zip(values, numbers, strict=True) if number is None]
-        raise ValueError(
-            f"numbers must be at most {_LARGEST_NUMBER:.0e}, or text that spells such, got {examples(bad)}"
-        )
-    read.sort(key=lambda row: (row[1], str(values[row[0]])))
+        raise ValueError(f"numbers must be at most {LARGEST_NUMBER:.0e}, or text that spells such, got {examples(bad)}")
+    aside = _answer_codes({number for _, number in read})
+    read = sorted((row for row in read if row[1] not in aside), key=lambda row: (row[1], str(values[row[0]])))
     rows = [(number, values[i]) for i, number in read]
     whole = all(number == number.to_integral_value() for number, _ in rows)
     low, high = rows[0][0], rows[-1][0]
@@ -264,52 +263,13 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
 
 
-# Numbers as persons write them, by decimal separator. Thousands may be grouped.
-_WRITTEN = {
-    sign: re.compile(
-        rf"\s*[+-]?(?:\d+|[1-9]\d{{0,2}}(?:[{parting}'’ \u00a0\u202f]\d{{3}})+)(?:[{sign}]\d+)?\s*", re.ASCII
-    )
-    for sign, parting in ((".", ","), (",", "."))
-}
-
-
-def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
-    """Read numbers in the one notation that fits most rows.
-
-    Returns:
-        A number or None for every value, and the decimal separator of the notation, empty for that of Python.
-
-    >>> read_numbers(["1.234,50", "7", "k.A."], [1, 1, 1])
-    ([Decimal('1234.50'), Decimal('7'), None], ',')
-    """
-    plain = [number_of(value) for value in values]
-    # In 950 and 1.204 the point groups thousands, if three digits follow every one: decimals would all have a point.
-    texts = [
-        value for value, number in zip(values, plain, strict=True) if number is not None and isinstance(value, str)
-    ]
-    mixed = len({"." in text for text in texts}) > 1
-    readings = {"": plain}
-    if mixed or None in plain:
-        readings |= {sign: [_number_written(value, sign) for value in values] for sign in _WRITTEN}
-    rows = {sign: sum(compress(counts, [number is not None for number in own])) for sign, own in readings.items()}
-    best = max(readings, key=lambda sign: (rows[sign], mixed and sign == ","))
-    return readings[best], best
-
-
-def _number_written(value: Any, sign: str) -> Decimal | None:
-    if not isinstance(value, str) or not _WRITTEN[sign].fullmatch(value):
-        return None if isinstance(value, str) else number_of(value)
-    return number_of(re.sub(rf"[^\d{sign}+-]", "", value).replace(sign, "."))
-
-
-def number_of(value: Any) -> Decimal | None:
-    """Read a number of at most 10^18, or return None."""
-    # Beyond 2^53 the text of a float rounds its whole number.
-    own = int(value) if isinstance(value, float) and value.is_integer() else value
-    number = Decimal(str(own)) if is_number(value) else spelled(value, Decimal)
-    if not isinstance(number, Decimal) or not number.is_finite():
-        return None
-    return number if abs(number) <= _LARGEST_NUMBER and number.as_tuple().exponent >= _SMALLEST else None  # type: ignore[operator]
+def _answer_codes(numbers: Set[Decimal]) -> Set[Decimal]:
+    """Return codes of no answer, such as 99 and -9."""
+    codes = {number for number in numbers if abs(number) in _CODES or -number in _CODES_BELOW}
+    others = numbers - codes
+    if len(others) < 2 or min(others) < 0:
+        return set()
+    return {number for number in codes if number < 0 or number > _FAR * max(others)}
 
 
 def has_leading_zero(value: Any) -> bool:
@@ -353,24 +313,16 @@ def _interval_labels(
 
     The first and the last interval are open where numbers lie beyond the ends.
     """
-    labels: list[str] = []
     first, last = (_bin(end, width) for end in ends)
-    beyond = None
-    for number in numbers:
-        # Most numbers lie in the interval of the one before.
-        if beyond is None or number >= beyond:
-            place = min(max(_bin(number, width), first), last)
-            low, high = _EXACT.multiply(place, width), _EXACT.multiply(place + 1, width)
-            beyond = high if place < last else Decimal("inf")
-            label = f"{int(low)}–{int(high) - 1}" if whole else f"[{low:f}, {high:f})"
-            if place == first and numbers[0] < low:
-                label = f"<{high:f}"
-            elif place == last and numbers[-1] >= high:
-                label = f"≥{low:f}"
-            if sign == ",":
-                label = label.replace(", ", "; ").replace(".", ",")
-        labels.append(label)
-    return labels
+    edges = [_EXACT.multiply(place, width) for place in range(first, last + 2)]
+    labels = [f"{int(low)}–{int(high) - 1}" if whole else f"[{low:f}, {high:f})" for low, high in pairwise(edges)]
+    if numbers[-1] >= edges[-1]:
+        labels[-1] = f"≥{edges[-2]:f}"
+    if numbers[0] < edges[0]:
+        labels[0] = f"<{edges[1]:f}"
+    if sign == ",":
+        labels = [label.replace(", ", "; ").replace(".", ",") for label in labels]
+    return [labels[bisect_right(edges, number, 1, len(labels)) - 1] for number in numbers]
 
 
 def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> list[tuple[Decimal, Any]]:
@@ -386,13 +338,11 @@ def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> lis
     return sorted([*rows, *more], key=lambda row: (row[0], str(row[1])))
 
 
-_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?)?"
-_TWO_ORDERS = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}){_TIME}", re.ASCII)
-_MONTH_ALONE = re.compile(r"([^\W\d_]{3,10})\.?[-. /]*(\d{4})|(\d{4})[-./](\d{2})")
-_YEAR_FIRST = re.compile(rf"(\d{{4}})([./-]?)(\d{{1,2}})\2(\d{{1,2}}){_TIME}", re.ASCII)
-# Eight digits are a date only in these years.
+# Month and year alone, and eight digits, are dates only in these years.
 _YEARS = range(1850, 2101)
-
+_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?)?"
+# The year, the month by a number or word, the day, and the sign between them.
+_YEAR, _MONTH, _DAY, _SIGN = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})", r"(?P<sign>[./-])"
 
 # The notation of ISO 8601, and that without a day.
 _ISO, _MONTHS_ALONE = "ISO dates", "dates (month, year)"
@@ -413,7 +363,7 @@ class AmbiguousDates(ValueError):  # noqa: N818
 
 def looks_like_a_date(value: Any) -> bool:
     """Tell whether a value is written like a date."""
-    return day_of(value) is not None or any(read(value) is not None for read in _NOTATIONS.values())
+    return day_of(value) is not None or any(_day(notation, value) for notation in _NOTATIONS)
 
 
 def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
@@ -454,7 +404,7 @@ def _read_days(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date 
     """
     orders: dict[str, list[date | None]] = {_ISO: [day_of(value) for value in values]}
     if None in orders[_ISO]:
-        orders |= {name: [read(value) for value in values] for name, read in _NOTATIONS.items()}
+        orders |= {name: [_day(name, value) for value in values] for name in _NOTATIONS}
     fits = {name: [day is not None for day in days] for name, days in orders.items()}
     rows = {name: sum(compress(counts, own)) for name, own in fits.items()}
     name = max(rows, key=lambda name: rows[name])
@@ -470,45 +420,39 @@ def _read_days(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date 
     return orders[name], name
 
 
-def _month(value: Any) -> date | None:
-    found = _MONTH_ALONE.fullmatch(_date_text(value).strip())
-    if found is None:
-        return None
-    number = int(found[4]) if found[4] else WORDS["months"].get(found[1].casefold(), -1) + 1
-    year = int(found[2] or found[3])
-    return date(year, number, 1) if 1 <= number <= 12 and year in _YEARS else None
+# Notations besides ISO 8601.
+_NOTATIONS = {
+    "dates (year, month, day)": re.compile(
+        rf"(?=\d{{8}}|\d{{4}}\D){_YEAR}(?P<sign>[./-]?){_MONTH}(?P=sign){_DAY}{_TIME}", re.ASCII
+    ),
+    "dates (day, month, year)": re.compile(f"{_DAY}{_SIGN}{_MONTH}(?P=sign){_YEAR}{_TIME}", re.ASCII),
+    "dates (month, day, year)": re.compile(f"{_MONTH}{_SIGN}{_DAY}(?P=sign){_YEAR}{_TIME}", re.ASCII),
+    _MONTHS_ALONE: re.compile(
+        rf"\s*(?=\S)(?=.*?{_YEAR})(?=(?:\d{{4}}[-./])?(?:{_MONTH}(?!\d))?)"
+        r"(?:(?P<word>[^\W\d_]{3,10})\.?[-. /]*\d{4}|\d{4}[-./]\d\d|\d\d?[-/]\d{4})\s*"
+    ),
+}
 
 
-def _date_text(value: Any) -> str:
+def _day(notation: str, value: Any) -> date | None:
     text = str(label_text(value))
-    return text if is_number(value) and "." not in text else str(value)
-
-
-def _day(pattern: re.Pattern[str], places: tuple[int, int, int], value: Any) -> date | None:
-    match = pattern.fullmatch(_date_text(value))
+    match = _NOTATIONS[notation].fullmatch(text if is_number(value) and "." not in text else str(value))
     if match is None:
         return None
-    year, month, day = (int(match[place]) for place in places)
-    if not match[2] and (len(match[3]) < 2 or len(match[4]) < 2 or year not in _YEARS):
+    found = match.groupdict()
+    year, word = int(found["year"]), found.get("word")
+    if not found.get("sign") and year not in _YEARS:
         return None
+    month = WORDS["months"].get(word.casefold(), -1) + 1 if word else int(found["month"])
     try:
-        return date(year, month, day)
+        return date(year, month, int(found.get("day", 1)))
     except ValueError:
         return None
 
 
-# Readers of notations besides ISO 8601.
-_NOTATIONS: dict[str, Callable[[Any], date | None]] = {
-    "dates (year, month, day)": partial(_day, _YEAR_FIRST, (1, 3, 4)),
-    "dates (day, month, year)": partial(_day, _TWO_ORDERS, (4, 3, 1)),
-    "dates (month, day, year)": partial(_day, _TWO_ORDERS, (4, 1, 3)),
-    _MONTHS_ALONE: _month,
-}
-
-
 _LONGEST_CODE = 40
-# Capital letters and digits, in groups with one sign in between, as in E11.9 or SW1A 1AA.
-_LIKELY = re.compile(r"(?=.*\d)[A-Z0-9]+(?:[ ./_-][A-Z0-9]+)*", re.ASCII)
+# Capital letters and digits, in groups with one sign in between, as in E11.9, SW1A 1AA or 14:05.
+_LIKELY = re.compile(r"(?=.*\d)[A-Z0-9]+(?:[ ./:_-][A-Z0-9]+)*", re.ASCII)
 _LONGEST_LIKELY = 16
 
 

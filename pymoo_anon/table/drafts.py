@@ -9,13 +9,14 @@ from bisect import bisect
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import accumulate, takewhile
 from math import ceil, inf
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pymoo_anon._messages import counted, examples
-from pymoo_anon.table.domain_values import ROOT, ascending, day_of, is_missing, same_as
+from pymoo_anon.table.domain_values import ROOT, ascending, day_of, read_numbers, same_as, tallied
 from pymoo_anon.table.draft_levels import (
     WORDS,
     AmbiguousDates,
@@ -27,20 +28,10 @@ from pymoo_anon.table.draft_levels import (
     has_leading_zero,
     looks_like_a_code,
     one_node_each,
-    read_numbers,
     split_words,
     useful,
 )
 from pymoo_anon.table.hierarchy import Hierarchy
-
-#: Drafts by the kind of values.
-_DRAFTERS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
-    "numbers": draft_numbers,
-    "dates": draft_dates,
-    "ordered": lambda values, counts: draft_ordered(values, counts),
-    "codes": draft_codes,
-    "categories": lambda values, counts: draft_categories(values, counts),
-}
 
 # This many distinct numbers or fewer are names of something.
 _FEW_NAMES = 3
@@ -56,17 +47,18 @@ def draft_hierarchy(
 ) -> Draft:
     """Draft the hierarchy of a column, for a person to edit.
 
-    - numbers, also as text such as "169,0" or "1.234,50": nested intervals of round widths. Whole numbers that lie
-      close together get a row for every number of the range.
+    - numbers, also as text such as "169,0", "1.234,50" or, with one unit, "34 J.": nested intervals of round widths.
+      Whole numbers that lie close together get a row for every number of the range.
     - dates, moments and text that spells them: month, quarter, year, decade.
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
       ("low", "Bachelors", "strongly agree"): neighbors together.
-    - codes, which are digits after a leading 0 or beside capital letters: redaction from the right.
+    - codes, which are digits after a leading 0 or beside capital letters, and times: redaction from the right.
     - categories, which are all else: rare values together, then groups of about the same number of rows.
 
     A column has a kind if 95 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not
     count, nor does text such as "n/a" or "k.A.". Values of another kind are one group up to the root, missing ones
-    another. A level that gains nothing is left out.
+    another. So are numbers such as 99 and -9 among small ones, which may stand for no answer. A level that gains
+    nothing is left out.
 
     Args:
         values: Python values, such as a column of pandas or polars; they may repeat.
@@ -89,20 +81,20 @@ def draft_hierarchy(
     """
     if kind != "auto" and kind not in _DRAFTERS:
         raise ValueError(f"kind must be 'auto', {', '.join(map(repr, _DRAFTERS))}, got {kind!r}")
-    held, missing = _counted(values, counts)
+    held = _counted(values, counts)
+    missing = held.pop(None, None) is not None
     if not held:
         if not missing:
             raise ValueError("values must hold at least one, got none")
         return Draft(Hierarchy([[None]]), "categories", "no value at all")
-    distinct = ascending([value for value, _ in held.values()])
-    weights = [held[same_as(value)][1] for value in distinct]
-    read = (distinct, weights) if kind in ("auto", "categories") else _present(distinct, weights)
-    draft = _first_fitting(*read, name) if kind == "auto" else _DRAFTERS[kind](*read)
-    draft = _with_odd(draft, distinct, weights)
+    every = ascending([value for value, _ in held.values()])
+    weights = [held[same_as(value)][1] for value in every]
+    read = (every, weights) if kind in ("auto", "categories") else _present(every, weights)
+    draft = _with_odd(_first_fitting(*read, name) if kind == "auto" else _DRAFTERS[kind](*read), every, weights)
     return _with_missing(draft) if missing else draft
 
 
-def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[Hashable, tuple[Any, int]], bool]:
+def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashable, tuple[Any, int]]:
     listed = [
         value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
         for value in values
@@ -112,15 +104,7 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[dict[
         raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
     if bad := [count for count in given if count < 1]:
         raise ValueError(f"counts must be positive, got {examples(bad)}")
-    held: dict[Hashable, tuple[Any, int]] = {}
-    missing = False
-    for value, count in zip(listed, given, strict=True):
-        if is_missing(value) or value == "":
-            missing = True
-            continue
-        first, before = held.get(same_as(value), (value, 0))
-        held[same_as(value)] = first, before + count
-    return held, missing
+    return tallied([None if isinstance(value, str) and not value else value for value in listed], given)
 
 
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
@@ -136,7 +120,7 @@ def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Dra
     odd = [values[i] for i in lacking]
     rows, aside = [*own.domain, *odd], (-1, _called(odd))
     levels: dict[str, list[tuple[Hashable, Hashable]]] = {
-        str(level): [*((group, own.labels[level][group]) for group in own.groups[level]), *[aside] * len(odd)]
+        str(level): [*zip(own.groups[level].tolist(), own.columns()[level], strict=True), *[aside] * len(odd)]
         for level in range(1, own.length)
     }
     hierarchy = Hierarchy([rows, *one_node_each(levels, rows).values(), [ROOT] * len(rows)])
@@ -232,20 +216,15 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
 
 
 def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
-    total, mean = sum(counts), sum(counts) / len(counts)
-    held, n_rare = 0, 0
-    for i in reversed(order):
-        held += counts[i]
-        if held > _RARE_SHARE * total or counts[i] >= _BELOW_MEAN * mean:
-            break
-        n_rare += 1
+    most, below = _RARE_SHARE * sum(counts), _BELOW_MEAN * sum(counts) / len(counts)
+    least = [counts[i] for i in reversed(order)]
+    rare = takewhile(lambda own: own[0] < below and own[1] <= most, zip(least, accumulate(least), strict=True))
+    n_rare = len(list(rare))
     return list(order[len(order) - n_rare :]) if n_rare > 1 else []
 
 
 def _group_numbers(n: int) -> list[int]:
-    n_levels = 0
-    while n_levels < _MOST_LEVELS and 3 ** (n_levels + 1) <= n:
-        n_levels += 1
+    n_levels = sum(3**level <= n for level in range(1, _MOST_LEVELS + 1))
     return [max(2, round(n ** (left / (n_levels + 1)))) for left in range(n_levels, 0, -1)]
 
 
@@ -471,3 +450,13 @@ def _ordered_levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
         levels[f"{size} together"] = [rank // size for rank in range(len(places))]
         size *= step
     return levels
+
+
+#: Drafts by the kind of values.
+_DRAFTERS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
+    "numbers": draft_numbers,
+    "dates": draft_dates,
+    "ordered": draft_ordered,
+    "codes": draft_codes,
+    "categories": draft_categories,
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib import import_module
@@ -222,33 +222,28 @@ def totals(frame: Frame, **expressions: Any) -> list[int]:
 def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) -> Combinations:
     """Group a frame by some columns in its engine, and fetch at most so many groups."""
     if isinstance(frame, Renamed):
-        aliases = [frame.alias(name) for name in names]
-        if not isinstance(frame.frame, nw.LazyFrame) and not frame.frame.implementation.is_pandas():
-            return _combinations_in_memory(frame.frame, dict(zip(names, aliases, strict=True)))
-        native = frame.frame.select(nw.col(*aliases, *_counts(frame.frame))).to_native()
+        aliases, table = [frame.alias(name) for name in names], frame.frame
+        table = table.select(nw.col(*aliases, *_counts(table)))
     else:
         native, aliases = aliased(frame, names)
-    table: Any = nw.from_native(native)
-    if isinstance(native, pd.DataFrame):
-        grouped = _first_rows(native, aliases, lambda column: factorized(column)[0])
+        table = nw.from_native(native)
+    dtypes = table.collect_schema()
+    if table.implementation.is_pandas():
+        grouped = _first_rows(table.to_native(), aliases, lambda column: factorized(column)[0])
+        counts = grouped[COUNT].to_numpy()
+    elif isinstance(frame, Renamed) and not isinstance(table, nw.LazyFrame):
+        own, weights = rows_of(table)
+        first, counts = grouping_of([row_codes(own[alias]) for alias in aliases], weights)
+        grouped = own[first]
     else:
         try:
             groups = table.group_by(aliases, drop_null_keys=False).agg(_rows(table))
             grouped = fetched(groups if most is None else groups.head(most))
         except TypeError as error:
             raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
-    dtypes = table.collect_schema()
+        counts = grouped[COUNT].to_numpy()
     columns = {name: _python_values(grouped[alias], dtypes[alias]) for name, alias in zip(names, aliases, strict=True)}
-    return Combinations(columns, grouped[COUNT].to_numpy().astype(np.int64))
-
-
-def _combinations_in_memory(frame: Frame, aliases: Mapping[Name, str]) -> Combinations:
-    own, weights = rows_of(frame)
-    first, counts = grouping_of([row_codes(own[alias]) for alias in aliases.values()], weights)
-    dtypes = frame.collect_schema()
-    return Combinations(
-        {name: _python_values(own[alias][first], dtypes[alias]) for name, alias in aliases.items()}, counts
-    )
+    return Combinations(columns, counts.astype(np.int64))
 
 
 def rows_of(frame: Frame) -> tuple[Frame, Ints]:
@@ -324,17 +319,10 @@ def at_hand(frame: Any) -> Any:
     return pd.DataFrame({name: _python_values(own[name], dtype) for name, dtype in dtypes.items()})
 
 
-def counted_values(frame: Any, column: str, most: int) -> tuple[int, list[Any], list[int]]:
-    """Count the rows without a value and with each value."""
-    found = combinations_of(frame, [column], most + 2)
-    values, weights = found.columns[column].astype(object), found.weights
-    absent = values.isna().to_numpy()
-    return int(weights[absent].sum()), values[~absent].tolist(), weights[~absent].tolist()
-
-
-def sampled_values(frame: Any, column: str, n: int) -> tuple[int, int, list[Any]]:
-    """Count the distinct values of a column, and take about n of them."""
-    table: Any = nw.from_native(frame).select(nw.col(column))
+def sampled_values(frame: Any, name: Name, n: int) -> tuple[int, int, list[Any]]:
+    """Count the values of a column, and take about n."""
+    native, (column,) = aliased(frame, [name])
+    table: Any = nw.from_native(native)
     there = table.filter(~missing(table, column))
     (n_rows,) = totals(table, rows=nw.len())
     n_there, n_distinct = totals(there, there=nw.len(), distinct=nw.col(column).n_unique())
@@ -379,7 +367,8 @@ def keyed(columns: Iterable[Array]) -> Ints:
         # Numbers of pairs must not outgrow 64 bits.
         n_codes = int(codes.max(initial=-1)) + 2
         if n * n_codes >= 2**63:
-            keys, n = pd.factorize(keys)[0], len(codes)
+            keys, codes = pd.factorize(keys)[0], pd.factorize(codes)[0]
+            n, n_codes = len(codes), len(codes) + 1
         # In this order numpy adds in place.
         keys, n = keys * n_codes + 1 + codes, n * n_codes
     return keys

@@ -1,32 +1,33 @@
-"""Generalizations, full-domain or local, and rules for the classes to suppress.
+"""Generalizations, constraints on their classes, and rules for the classes to suppress.
 
 A suppressed tuple stays in the table, wholly generalized. A bare number in place of a rule means `AtMost`.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from numbers import Integral, Real
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, positive_whole, repeated
 from pymoo_anon.engine.classes import EquivalenceClasses, grouped
-from pymoo_anon.table.domain_values import ROOT, Name, label_text, meant
+from pymoo_anon.table.domain_values import ROOT, Keyed, Name, is_number, is_whole, label_text, meant
 from pymoo_anon.table.hierarchy import Hierarchy, Nodes
-from pymoo_anon.typing import Bools, Ints
+from pymoo_anon.typing import Bools, Floats, Ints
 
 #: The label of every quasi-identifier in a suppressed row.
 SUPPRESSED = ROOT
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Generalization:
+class Generalization(Keyed):
     """A full-domain recoding of every quasi-identifier.
 
     Instances are immutable.
@@ -92,13 +93,6 @@ class Generalization:
     def _key(self) -> tuple[Hashable, ...]:
         return tuple((name, self.labels[name], own.tobytes()) for name, own in self.groups.items())
 
-    def __eq__(self, other: object) -> bool:
-        """Compare groups and labels."""
-        return self._key() == other._key() if isinstance(other, Generalization) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
     def __reduce__(self) -> tuple[Any, ...]:
         return Generalization, (dict(self.groups), dict(self.labels))
 
@@ -126,7 +120,7 @@ def label_texts(labels: Mapping[Name, Sequence[Hashable]]) -> dict[Name, list[st
     return texts
 
 
-class LocalGeneralization:
+class LocalGeneralization(Keyed):
     """A local recoding, with nodes for every class of tuples.
 
     A value has one group in each class, so it stands at several levels in a release: multidimensional recoding (LeFevre
@@ -211,16 +205,8 @@ class LocalGeneralization:
         }
 
     def _key(self) -> tuple[Hashable, ...]:
-        return tuple(self.quasi_identifiers), self.nodes.tobytes(), self.class_of.tobytes(), self.kept.tobytes()
-
-    def __eq__(self, other: object) -> bool:
-        """Compare hierarchies, cells and suppression."""
-        if not isinstance(other, LocalGeneralization):
-            return NotImplemented
-        return self._key() == other._key() and self.quasi_identifiers == other.quasi_identifiers
-
-    def __hash__(self) -> int:
-        return hash(self._key())
+        arrays = self.nodes, self.class_of, self.kept
+        return *self.quasi_identifiers.items(), *(array.tobytes() for array in arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
         made = partial(LocalGeneralization, suppressed=not self.kept.all())
@@ -254,29 +240,86 @@ def nodes_of_column(name: Name, hierarchy: Hierarchy) -> Nodes:
         raise ValueError(f"column {name!r}: {error}") from None
 
 
+# --- constraints on measures ------------------------------------------------------------------------------------------
+
+
+# The greatest float: whole numbers beyond it compare with no value.
+_MOST = sys.float_info.max
+
+
+def keeps(values: Floats, bound: float, at_least: bool) -> Bools:
+    """Tell which values keep a bound. All of search, recount and choice decide it here.
+
+    Equal to the bound is enough. Floats need no tolerance: every measure gives the float next to its exact value, and
+    the bound is the float next to the number that was meant.
+    """
+    return values >= bound if at_least else values <= bound
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A bound on the value of an objective: `KAnonymity() >= 5`.
+
+    Args:
+        objective: The bounded measure.
+        bound: The smallest or the greatest value that is allowed.
+        at_least: Whether it is the smallest.
+
+    Raises:
+        TypeError: `bound` is no number.
+        ValueError: It is not finite.
+    """
+
+    objective: Any
+    bound: float
+    at_least: bool
+
+    def __post_init__(self) -> None:
+        if not is_number(self.bound):
+            raise TypeError(f"the bound of {self.objective!r} must be a number, got {self.bound!r}")
+        if not abs(self.bound) <= _MOST:
+            raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r}")
+        object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
+
+    def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
+        """Return the names of the columns that the objective reads."""
+        return self.objective.reads(sensitive)
+
+    @property
+    def speaks_of_classes(self) -> bool:
+        """Whether the constraint bounds every kept class."""
+        return bool(self.objective.worst_class and self.at_least == self.objective.maximize)
+
+    @property
+    def depends_on_kept(self) -> bool:
+        """Whether the value of a class depends on other kept classes."""
+        return self.objective.known is not None or self.objective.joint
+
+    def broken(self, classes: EquivalenceClasses) -> Bools:
+        """Tell which classes break a constraint that bounds every class. (n_classes,) Boolean array."""
+        return ~self.keeps(self.objective.of_kept(classes))
+
+    def keeps(self, values: Floats) -> Bools:
+        """Tell which values with their natural sign keep the bound. (n,) Boolean array."""
+        return keeps(values, self.bound, self.at_least)
+
+    def violation(self, values: Floats) -> Floats:
+        """Return pymoo's G of values: at most 0 where `keeps` is true. (n,) float array."""
+        return self.bound - values if self.at_least else values - self.bound
+
+    def __bool__(self) -> NoReturn:
+        # Python reads `1 <= objective <= 5` as two comparisons and would drop the first.
+        raise TypeError(f"{self!r} has no truth value; give each bound as a constraint of its own")
+
+    def __repr__(self) -> str:
+        return f"{self.objective!r} {'>=' if self.at_least else '<='} {self.bound!r}"
+
+
 # --- suppression ------------------------------------------------------------------------------------------------------
 
 
 #: Suppressed rows in a release: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
 HOW_RELEASED = "mark", "drop"
-
-
-class ClassConstraint(Protocol):
-    """Interface of constraints for rules of suppression."""
-
-    def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
-        """Return the names of the columns read."""
-
-    @property
-    def speaks_of_classes(self) -> bool:
-        """True if single equivalence classes can break the constraint."""
-
-    @property
-    def depends_on_kept(self) -> bool:
-        """True if the value of a class depends on other classes."""
-
-    def broken(self, classes: EquivalenceClasses) -> Bools:
-        """Find the classes that break the constraint, (n_classes,) Boolean."""
 
 
 class Suppression:
@@ -300,7 +343,7 @@ class Suppression:
         """
         return 0, 0
 
-    def applied(self, classes: EquivalenceClasses, constraints: Sequence[ClassConstraint]) -> EquivalenceClasses:
+    def applied(self, classes: EquivalenceClasses, constraints: Sequence[Constraint]) -> EquivalenceClasses:
         """Suppress classes of one or several generalizations, after the engine."""
         return classes
 
@@ -405,10 +448,10 @@ class Violating(_Limited):
 
     limit: float
 
-    def applied(self, classes: EquivalenceClasses, constraints: Sequence[ClassConstraint]) -> EquivalenceClasses:
+    def applied(self, classes: EquivalenceClasses, constraints: Sequence[Constraint]) -> EquivalenceClasses:
         return replace(classes, kept=kept_by(self.read(constraints), classes))
 
-    def read(self, constraints: Sequence[ClassConstraint]) -> list[ClassConstraint]:
+    def read(self, constraints: Sequence[Constraint]) -> list[Constraint]:
         """Return the constraints on single classes.
 
         Raises:
@@ -423,7 +466,7 @@ class Violating(_Limited):
         return of_classes
 
 
-def kept_by(constraints: Sequence[ClassConstraint], classes: EquivalenceClasses, among: Bools | None = None) -> Bools:
+def kept_by(constraints: Sequence[Constraint], classes: EquivalenceClasses, among: Bools | None = None) -> Bools:
     """Keep classes that satisfy all constraints among themselves.
 
     For constraints that suppression of other classes cannot improve, such as k and distinct l, the result is the

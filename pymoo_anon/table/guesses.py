@@ -6,8 +6,8 @@ A guess errs on the side of the persons: a column that may name somebody is not 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from decimal import Decimal
 from math import ceil, log
 from typing import Any, NamedTuple
 
@@ -15,9 +15,19 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.table.domain_values import Name, is_missing, is_number, is_whole, same_as, spelled
+from pymoo_anon.table.domain_values import Name, is_missing, read_numbers, tallied
 from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lettered, role_of_word, split_words
-from pymoo_anon.table.frames import aliased, as_text, counted_values, factorized, fetched, sampled_values, totals
+from pymoo_anon.table.frames import (
+    COUNT,
+    aliased,
+    as_text,
+    combinations_of,
+    factorized,
+    fetched,
+    missing,
+    sampled_values,
+    totals,
+)
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
@@ -110,18 +120,14 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
     >>> guess_role("sex", ["F", "M", "M"]).role
     'quasi-identifier'
     """
-    firsts: dict[Any, Any] = {}
-    counts: Counter[Any] = Counter()
-    for value in values.to_list() if hasattr(values, "to_list") else values:
+    listed = values.to_list() if hasattr(values, "to_list") else list(values)
+    for value in listed:
         if not isinstance(value, Hashable):
             raise TypeError(f"values must be single ones, such as text and numbers, got {type(value).__name__}")
-        key = None if is_missing(value) else same_as(value)
-        firsts.setdefault(key, None if key is None else value)
-        counts[key] += 1
-    # Both hold their keys in one order.
-    n_missing, n_distinct = counts[None], len(firsts) - (None in firsts)
-    held = [*firsts.values()], [counts[key] for key in firsts]
-    return guess_of(Profile(name, counts.total(), n_distinct, n_missing, *held))
+    held = tallied(listed, [1] * len(listed))
+    _, n_missing = held.get(None, (None, 0))
+    own, counts = [value for value, _ in held.values()], [count for _, count in held.values()]
+    return guess_of(Profile(name, len(listed), len(held) - (None in held), n_missing, own, counts))
 
 
 def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
@@ -160,22 +166,24 @@ def kind_of_values(profile: Profile) -> str:
 
 def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
     """Count the values of columns."""
-    native, aliases = aliased(frame, names)
-    (n_rows,) = totals(nw.from_native(native), n=nw.len())
+    (n_rows,) = totals(nw.from_native(aliased(frame, names)[0]), n=nw.len())
     if not n_rows:
         raise ValueError("the table must have at least one row, got none")
-    made = []
-    for name, alias in zip(names, aliases, strict=True):
-        own = native[[alias]] if isinstance(native, pd.DataFrame) else native
-        n_missing, values, counts = counted_values(own, alias, MOST_VALUES)
-        n_distinct = len(values)
-        if n_distinct > MOST_VALUES:
-            n_missing, n_distinct, values = sampled_values(native, alias, _SAMPLED)
-            counts = []
-        elif n_missing:
-            values, counts = [*values, None], [*counts, n_missing]
-        made.append(Profile(name, n_rows, n_distinct, n_missing, values, counts))
-    return made
+    return [_profile_of(frame, name, n_rows) for name in names]
+
+
+def _profile_of(frame: Any, name: Name, n_rows: int) -> Profile:
+    found = combinations_of(frame, [name], MOST_VALUES + 2)
+    values, counts = found.columns[name].astype(object), found.weights
+    absent = values.isna().to_numpy()
+    n_missing, n_distinct = int(counts[absent].sum()), int((~absent).sum())
+    if n_distinct > MOST_VALUES:
+        n_missing, n_distinct, sample = sampled_values(frame, name, _SAMPLED)
+        return Profile(name, n_rows, n_distinct, n_missing, sample, [])
+    own, weights = values[~absent].tolist(), counts[~absent].tolist()
+    if n_missing:
+        own, weights = [*own, None], [*weights, n_missing]
+    return Profile(name, n_rows, n_distinct, n_missing, own, weights)
 
 
 # Texts with at least this many characters or words on average are prose.
@@ -211,7 +219,6 @@ _PATTERNS = {
 _PLACE = re.compile(r"(?:POINT ?)?\(?\s*-?\d{1,3}\.\d+[ ,;]+-?\d{1,3}\.\d+\s*\)?", re.IGNORECASE)
 _ICD = re.compile(r"[A-Z]\d[\dA-B](?:\.[\dA-Z]{1,4})?")
 _ONLY_DIGITS = re.compile(r"\d+")
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CONTACT = re.compile(r"(?<![\w.])[+(]?\d[\d ()/.-]{6,20}\d(?![\w.])|\S{1,80}@\S{3,80}")
 
@@ -219,10 +226,11 @@ _CONTACT = re.compile(r"(?<![\w.])[+(]?\d[\d ()/.-]{6,20}\d(?![\w.])|\S{1,80}@\S
 class _Looks(NamedTuple):
     """Forms that nearly all values of a column have."""
 
-    numbers: list[float | int]
+    numbers: list[Decimal]
     pattern: str | None
     are_dates: bool
     are_places: bool
+    are_names: bool
     are_prose: bool
     are_diagnoses: bool
     known: str | None
@@ -252,7 +260,7 @@ class _Looks(NamedTuple):
             pattern = None
         if pattern is None and n_words > len(texts) and sum(map(_tells_contact, texts)) > _WITHIN * len(texts):
             pattern = "texts with phone numbers or e-mail addresses"
-        numbers = [number for number in map(_read_number, values) if is_number(number)]
+        numbers = [number for number in read_numbers(values, [1] * len(values))[0] if number is not None]
         numbers = numbers if bool(values) and len(values) - len(numbers) <= allowed else []
         near = bool(numbers) and all(-180 <= number <= 180 for number in numbers)
         words = [text.casefold() for text in texts]
@@ -263,6 +271,7 @@ class _Looks(NamedTuple):
             are_dates=alike(looks_like_a_date),
             are_places=(near and not WORDS["places"].keys().isdisjoint(split_words(str(profile.name))))
             or alike(_PLACE.fullmatch, texts),
+            are_names=alike(_is_name, texts),
             are_prose=bool(texts) and (sum(map(len, texts)) >= _PROSE * len(values) or n_words >= _WORDY * len(values)),
             are_diagnoses=alike(_ICD.fullmatch, texts) and 2 * sum("." in text for text in texts) > len(texts),
             known=known if len(values) > 1 else None,
@@ -270,13 +279,13 @@ class _Looks(NamedTuple):
 
     @property
     def are_whole(self) -> bool:
-        return bool(self.numbers) and all(is_whole(number) or number == number // 1 for number in self.numbers)
+        return bool(self.numbers) and all(number == number.to_integral_value() for number in self.numbers)
 
 
-def _read_number(value: Any) -> Any:
-    return spelled(
-        value.replace(",", ".") if isinstance(value, str) and _DECIMAL_COMMA.fullmatch(value) else value, int
-    )
+def _is_name(text: str) -> bool:
+    """Tell two to four words with capitals."""
+    words = text[:_LOOKED_AT].split()
+    return 2 <= len(words) <= 4 and all(word[0].isupper() for word in words) and not any(map(str.isdigit, text))
 
 
 def _tells_contact(text: str) -> bool:
@@ -329,6 +338,9 @@ def _role_by_attribute(
     exits, manners = ([word for word in words if word in WORDS[name]] for name in ("exits", "manners"))
     if exits and manners:
         return "sensitive", f"the name says {exits[0]!r} and {manners[0]!r}, which {_MEANINGS['sensitive']}"
+    relative = next((word for word in words if word in WORDS["relatives"]), None)
+    if relative is not None and looks.are_names and profile.n_distinct >= TELLING:
+        return "identifier", f"the name says {relative!r}, and it holds names"
     # The purpose of a loan or of a visit tells little about a person.
     if words[-1] in WORDS["purposes"]:
         return None
@@ -442,6 +454,10 @@ def _role_by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
 _MOST_COMPARED_ROWS, _FEWEST_ROWS, _COMPARED = 2000, 64, 4 * 10**8
 # A dependency counts where chance makes it less often than once in a billion tables.
 _SURE = log(1e9)
+# Of fewer columns most may hold nothing in rows of persons, too.
+_FEWEST_COMPARED, _MOST_COMPARED = 4, 200
+# A larger share of the rows is no accident.
+_RARE = 0.01
 
 
 def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
@@ -454,15 +470,30 @@ def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
     pairs = [(name, names[0]) for names in alike.values() for name in names[1:]]
     if not pairs:
         return {}
-    wanted = list(dict.fromkeys(name for pair in pairs for name in pair))
-    native, aliases = aliased(frame, wanted)
-    alias = dict(zip(wanted, aliases, strict=True))
-    columns = [(as_text(alias[a]), as_text(alias[b])) for a, b in pairs]
+    native, aliases = aliased(frame, [name for pair in pairs for name in pair])
+    columns = zip(map(as_text, aliases[::2]), map(as_text, aliases[1::2]), strict=True)
     same = [
         nw.when((a == b) | (a.is_null() & b.is_null())).then(nw.lit(1)).otherwise(nw.lit(0)).sum() for a, b in columns
     ]
     counts = totals(nw.from_native(native), **{f"pair {i}": own for i, own in enumerate(same)})
     return {a: b for (a, b), n in zip(pairs, counts, strict=True) if n == profiles[0].n_rows}
+
+
+def nearly_empty_rows(frame: Any, names: Sequence[Name]) -> tuple[int, list[Any]]:
+    """Count the rows in which most columns hold nothing, and return the values of the fullest one.
+
+    They are mostly totals, notes and blank lines. Where they are not rare, the count is 0. Of many columns the first
+    ones decide.
+    """
+    native, aliases = aliased(frame, names[:_MOST_COMPARED])
+    table: Any = nw.from_native(native)
+    n_gaps = nw.sum_horizontal(*(missing(table, alias).cast(nw.Int64) for alias in aliases))
+    found = table.with_columns(n_gaps.alias(COUNT)).filter(nw.col(COUNT) * 2 > len(aliases))
+    n, n_rows = totals(found, n=nw.len())[0], totals(table, n=nw.len())[0]
+    if len(aliases) < _FEWEST_COMPARED or not 0 < n <= _RARE * n_rows:
+        return 0, []
+    fullest = fetched(found.sort(COUNT).head(1)).select(aliases).row(0)
+    return n, [value for value in fullest if not is_missing(value)]
 
 
 def decided_columns(

@@ -18,6 +18,7 @@ from pymoo_anon._messages import counted, examples, html_table, repeated
 from pymoo_anon.table.domain_values import (
     ROOT,
     Bins,
+    Keyed,
     Name,
     NumberType,
     ascending,
@@ -76,7 +77,7 @@ class Nodes:
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Hierarchy:
+class Hierarchy(Keyed):
     """A domain generalization hierarchy of one attribute (Dewri et al. 2010, section 3).
 
     It holds an ordered domain of values and, per level, the group of every value and the label of every group. Level 0
@@ -223,6 +224,12 @@ class Hierarchy:
         """True if the top level is one group."""
         return bool(self.n_groups[-1] == 1)
 
+    def columns(self) -> list[tuple[Hashable, ...]]:
+        """Return the labels of all values, level by level."""
+        return [
+            tuple(labels[group] for group in groups) for groups, labels in zip(self.groups, self.labels, strict=True)
+        ]
+
     @cached_property
     def nodes(self) -> Nodes:
         """Groups of all levels as one tree, for local recodings.
@@ -233,7 +240,7 @@ class Hierarchy:
 
     def with_root(self) -> Hierarchy:
         """Return the hierarchy with a top level of one group."""
-        return self if self.has_root else Hierarchy([*self._columns(), (ROOT,) * self.n_values], self.bins)
+        return self if self.has_root else Hierarchy([*self.columns(), (ROOT,) * self.n_values], self.bins)
 
     def with_missing(self) -> Hierarchy:
         """Return the hierarchy with None as a value, apart up to the root."""
@@ -242,7 +249,7 @@ class Hierarchy:
         own: list[Hashable] = [None] * len(self.groups)
         if self.has_root and self.length > 0:
             own[-1] = self.labels[-1][0]
-        columns = [(*column, label) for column, label in zip(self._columns(), own, strict=True)]
+        columns = [(*column, label) for column, label in zip(self.columns(), own, strict=True)]
         return Hierarchy(columns, self.bins)
 
     def with_numbers(self, kind: NumberType) -> Hierarchy:
@@ -257,7 +264,7 @@ class Hierarchy:
         >>> Hierarchy.flat(["17", "2.50"]).with_numbers(int).domain
         (17, 2.5)
         """
-        domain, *above = self._columns()
+        domain, *above = self.columns()
         values = [spelled(value, kind) for value in domain]
         if twice := repeated(map(same_as, (value for value in values if isinstance(value, Number)))):
             raise ValueError(f"the hierarchy must name each number once, spelled more than once: {examples(twice)}")
@@ -319,7 +326,7 @@ class Hierarchy:
         """
         from pymoo_anon.table.delimited import write_columns
 
-        return write_columns(self._columns(), path)
+        return write_columns(self.columns(), path)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Hierarchy:
         """Return itself, since it is immutable."""
@@ -332,33 +339,19 @@ class Hierarchy:
         vars(self).update(state)
         self.groups.flags.writeable = self.n_groups.flags.writeable = False
 
-    def __eq__(self, other: object) -> bool:
-        """Compare values, groups, labels and bins."""
-        if not isinstance(other, Hierarchy):
-            return NotImplemented
-        return self._key() == other._key() and self.bins == other.bins
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
     def __repr__(self) -> str:
         return f"Hierarchy({self.n_values} values, levels of {', '.join(map(str, self.n_groups))} groups)"
 
     def _repr_html_(self) -> str:
         """Show the first values with their labels."""
-        columns = [["" if own is None else str(own) for own in column[:_PRINTED_VALUES]] for column in self._columns()]
+        columns = [["" if own is None else str(own) for own in column[:_PRINTED_VALUES]] for column in self.columns()]
         headings = ["value", *(f"level {level} ({n:,})" for level, n in enumerate(self.n_groups[1:], start=1))]
         more = f"; the first {_PRINTED_VALUES}" if self.n_values > _PRINTED_VALUES else ""
         rows = list(zip(*columns, strict=True))
         return html_table(counted(self.n_values, "value", "values") + more, headings, rows)
 
     def _key(self) -> tuple[Hashable, ...]:
-        return self.groups.tobytes(), *(tuple(map(same_as, labels)) for labels in self.labels)
-
-    def _columns(self) -> list[tuple[Hashable, ...]]:
-        return [
-            tuple(labels[group] for group in groups) for groups, labels in zip(self.groups, self.labels, strict=True)
-        ]
+        return self.bins, self.groups.tobytes(), *(tuple(map(same_as, labels)) for labels in self.labels)
 
 
 def nodes_of(groups: Ints, labels: Sequence[Sequence[Hashable]]) -> Nodes:

@@ -1,15 +1,176 @@
-"""Changes of a hierarchy by hand: labels, members, groups and widths."""
+"""Findings about hierarchy files, and changes of hierarchies by hand."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import io
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from math import floor
+from typing import Any
 
-from pymoo_anon._messages import examples
-from pymoo_anon.table.domain_values import ROOT
-from pymoo_anon.table.draft_levels import number_of
-from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon._messages import examples, repeated
+from pymoo_anon.table.delimited import check_last_column, csv_rows, separators_of, text_of_file, without_header
+from pymoo_anon.table.domain_values import ROOT, ascending, is_missing, number_of, same_as, spelled
+from pymoo_anon.table.hierarchy import Hierarchy, matched
+
+# The name of the file in messages. Callers know which file they check.
+_NAME = "the file"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding in a hierarchy file.
+
+    Attributes:
+        severity: "error" if the file cannot be used, "warning" if it is hardly meant so, "note" for all else.
+        what: The finding, in one line.
+        examples: At most five of the values, labels or row numbers concerned, as text.
+        count: Number of all of them.
+    """
+
+    severity: str
+    what: str
+    examples: tuple[str, ...] = ()
+    count: int = 0
+
+    def __str__(self) -> str:
+        """Spell the finding in one line."""
+        more = f" and {self.count - len(self.examples):,} more" if self.count > len(self.examples) else ""
+        return f"{self.severity}: {self.what}" + (f": {', '.join(self.examples)}{more}" if self.examples else "")
+
+
+def check_hierarchy(
+    path: str | os.PathLike[str] | io.TextIOBase, values: Iterable[Any] | None = None
+) -> tuple[Finding, ...]:
+    r"""Check a hierarchy file, alone or against values.
+
+    `Hierarchy.from_csv` reads a file without errors, and it fits a table that holds the values.
+
+    - errors: no text or no table, rows of unequal length, a possible header, a last column without labels, a value
+      with two rows, a level that is no coarsening of the one below, values of the column without a row.
+    - warnings: values or labels of a level that differ only in case, spaces or the width of characters, no root, a
+      level that gains nothing, empty labels.
+    - notes: values that the column does not hold, a column with missing values and no row for them.
+
+    Errors come first. The values of the column may repeat.
+
+    Raises:
+        TypeError: `path` is neither a path nor an open text file.
+        OSError: The file cannot be read.
+
+    >>> from io import StringIO
+    >>> for finding in check_hierarchy(StringIO("Male;M;*\nmale ;M;*\nFemale;F;*\n"), ["Male", "Diverse"]):
+    ...     print(finding)
+    error: values of the column without a row: 'Diverse'
+    warning: values that differ only in case, spaces or character width: 'Male' and 'male '
+    note: values that the column does not hold: 'male ', 'Female'
+    """
+    found = _Findings()
+    rows = _read_rows(path, found)
+    if rows:
+        found.add("error", "values with more than one row", map(repr, repeated(row[0] for row in rows)))
+        domain: dict[str, list[str]] = {}
+        for row in rows:
+            domain.setdefault(row[0], row)
+        columns = list(zip(*domain.values(), strict=True))
+        _find_splits(columns, found)
+        held = None if values is None else list(values)
+        _find_near([*columns[0], *(held or [])], "values", found)
+        for number, column in enumerate(columns[1:], start=1):
+            _find_near(column, f"labels of level {number}", found)
+        if held is not None:
+            _find_unknown(columns[0], held, found)
+    return tuple(sorted(found, key=lambda finding: ("error", "warning", "note").index(finding.severity)))
+
+
+class _Findings(list[Finding]):
+    def add(self, severity: str, what: object, items: Iterable[Any] | None = None) -> None:
+        """Add a finding, unless it is about no items."""
+        texts = [str(item) for item in items or ()]
+        if texts or items is None:
+            self.append(Finding(severity, str(what), tuple(texts[:5]), len(texts)))
+
+
+def _read_rows(source: Any, found: _Findings) -> list[list[str]]:
+    try:
+        text = text_of_file(source, _NAME)[1].rstrip("\r\n")
+        rows = list(csv_rows(text, separators_of(_NAME, text)[1][0], _NAME))
+    except ValueError as error:
+        found.add("error", error)
+        return []
+    # The length of most rows is the intended one.
+    length = Counter(map(len, rows)).most_common(1)[0][0]
+    odd = (number for number, row in enumerate(rows, start=1) if len(row) != length)
+    what = f"rows that have not {length} column{'s' * (length != 1)} like the others, by their numbers"
+    found.add("error", what, odd)
+    rows = [row for row in rows if len(row) == length]
+    if not length:
+        return []
+    try:
+        rows = without_header(_NAME, rows)
+    except ValueError as error:
+        found.add("error", error)
+        rows = rows[1:]
+    try:
+        check_last_column(_NAME, rows)
+    except ValueError as error:
+        found.add("error", error)
+        rows = [row[:-1] for row in rows]
+    return rows
+
+
+def _find_splits(columns: Sequence[Sequence[str]], found: _Findings) -> None:
+    for number, (below, own) in enumerate(pairwise(columns), start=1):
+        parents: dict[str, dict[str, None]] = {}
+        for label, parent in zip(below, own, strict=True):
+            parents.setdefault(label, {})[parent] = None
+        split = [(label, [*above][:2]) for label, above in parents.items() if len(above) > 1]
+        what = f"level {number} is no coarsening of level {number - 1}, it splits groups"
+        found.add("error", what, (f"{label!r} into {above[0]!r} and {above[1]!r}" for label, above in split))
+        if not split and len(set(own)) == len(parents):
+            what = f"level {number} gains nothing: it has as many groups as the one below, {len(parents):,}"
+            found.add("warning", what)
+        empty = (repr(value) for value, label in zip(columns[0], own, strict=True) if value and not label)
+        found.add("warning", f"values without a label at level {number}", empty)
+    top = dict.fromkeys(columns[-1])
+    if len(top) > 1:
+        found.add("warning", "the last level is no root: it keeps groups apart", map(repr, top))
+
+
+def _find_near(values: Iterable[Any], of: str, found: _Findings) -> None:
+    alike: dict[str, dict[str, None]] = {}
+    for value in values:
+        if isinstance(value, str):
+            same = " ".join(unicodedata.normalize("NFKC", value).casefold().split())
+            alike.setdefault(same, {})[value] = None
+    near = (" and ".join(map(repr, texts)) for texts in alike.values() if len(texts) > 1)
+    found.add("warning", f"{of} that differ only in case, spaces or character width", near)
+
+
+def _find_unknown(domain: Sequence[str], values: list[Any], found: _Findings) -> None:
+    present = list({same_as(value): value for value in values if not is_missing(value)}.values())
+    try:
+        hierarchy = matched(Hierarchy.flat(value or None for value in domain), present)
+    except ValueError as error:
+        found.add("error", error)
+        domain = list({spelled(value, Decimal): value for value in reversed(domain)}.values())
+        hierarchy = matched(Hierarchy.flat(value or None for value in domain), present)
+    places = hierarchy.encode(present)
+    unknown = [value for value, place in zip(present, places, strict=True) if place < 0]
+    found.add("error", "values of the column without a row", map(repr, ascending(unknown)))
+    if "" not in domain and any(map(is_missing, values)):
+        found.add("note", "the column has missing values, the file no row for them: missing='keep' adds one")
+    held = set(places.tolist())
+    idle = (repr(value) for i, value in enumerate(domain) if i not in held and value)
+    found.add("note", "values that the column does not hold", idle)
+
+
+# --- changes ----------------------------------------------------------------------------------------------------------
 
 
 def merged(hierarchy: Hierarchy, level: int, labels: Sequence[Hashable], new: Hashable) -> Hierarchy:
@@ -87,8 +248,8 @@ def with_widths(hierarchy: Hierarchy, widths: Sequence[float]) -> Hierarchy:
     made = Hierarchy.intervals(ends[0], ends[1], ends[3:], step=ends[2])
     places = dict(zip(numbers, made.encode(present).tolist(), strict=True))
     columns = [
-        [None if value is None else labels[groups[places[value]]] for value in hierarchy.domain]
-        for groups, labels in zip(made.groups[:-1], made.labels[:-1], strict=True)
+        [None if value is None else column[places[value]] for value in hierarchy.domain]
+        for column in made.columns()[:-1]
     ]
     return Hierarchy([hierarchy.domain, *columns, [ROOT] * hierarchy.n_values])
 
@@ -102,7 +263,7 @@ def _columns(hierarchy: Hierarchy, level: int, named: int, labels: Sequence[Hash
         raise ValueError(
             f"level {named} must have the groups that are named, got {examples(unknown) or 'none'} without one"
         )
-    return [[own[group] for group in groups] for groups, own in zip(hierarchy.groups, hierarchy.labels, strict=True)]
+    return [list(column) for column in hierarchy.columns()]
 
 
 def _check_free(column: Sequence[Hashable], new: Hashable, besides: Sequence[Hashable]) -> None:

@@ -25,7 +25,7 @@ from pymoo_anon.engine.classes import (
 )
 from pymoo_anon.table.domain_values import ROOT, Name, is_number
 from pymoo_anon.table.generalization import (
-    ClassConstraint,
+    Constraint,
     Decoded,
     LocalGeneralization,
     Suppression,
@@ -260,7 +260,7 @@ class Microdata:
         self,
         generalization: Decoded,
         suppression: float | Suppression = 0,
-        constraints: Sequence[ClassConstraint] = (),
+        constraints: Sequence[Constraint] = (),
         beside: Ints | None = None,
     ) -> EquivalenceClasses:
         """Group the table by one generalization.

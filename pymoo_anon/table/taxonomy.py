@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
-from math import prod
-from operator import attrgetter
 from reprlib import repr as shortened
 from typing import Any
 
@@ -25,18 +23,6 @@ from pymoo_anon._files import content_of
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.typing import Bools, Floats, Ints
-
-
-@dataclass
-class _Node:
-    """A node of a tree, numbered in preorder."""
-
-    name: str
-    depth: int
-    first: int  # Its first leaf
-    last: int  # The leaf after its last
-    end: int  # The place after the last node below it
-    children: list[int]  # Their places
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
@@ -56,6 +42,7 @@ class Taxonomy:
     Attributes:
         leaves: Tuple of the names of the leaves.
         n_bits: Number of bits of a string, one less than leaves.
+        spans: (n_nodes, 3) int64 array, the spans of the nodes in preorder.
 
     Raises:
         TypeError: A node is not such a mapping, or a name is not a text.
@@ -74,17 +61,20 @@ class Taxonomy:
 
     leaves: tuple[str, ...]
     n_bits: int
-    _nodes: list[_Node]
+    spans: Ints
+    _names: list[str]
+    _depths: list[int]
 
     def __init__(self, tree: Mapping[str, Any]) -> None:
-        nodes = _nodes_of(tree)
-        leaves = tuple(node.name for node in nodes if not node.children)
-        if twice := repeated(leaves):
-            raise ValueError(f"taxonomy must name each leaf once, given more than once: {examples(twice)}")
-        if twice := repeated(node.name for node in nodes):
-            # Two groups with one name would be one in a released table.
-            raise ValueError(f"taxonomy must name each node once, given more than once: {examples(twice)}")
-        vars(self).update(leaves=leaves, n_bits=len(leaves) - 1, _nodes=nodes)
+        names, depths = _names_and_depths(tree)
+        spans = _spans_of(depths)
+        ends = spans[:, 2].tolist()
+        leaves = tuple(name for place, (name, end) in enumerate(zip(names, ends, strict=True), start=1) if end == place)
+        # Two groups with one name would be one in a released table.
+        for what, own in (("leaf", leaves), ("node", names)):
+            if twice := repeated(own):
+                raise ValueError(f"taxonomy must name each {what} once, given more than once: {examples(twice)}")
+        vars(self).update(leaves=leaves, n_bits=len(leaves) - 1, spans=spans, _names=names, _depths=depths)
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> Taxonomy:
@@ -111,7 +101,7 @@ class Taxonomy:
     @property
     def name(self) -> str:
         """Name of the root."""
-        return self._nodes[0].name
+        return self._names[0]
 
     @cached_property
     def n_cuts(self) -> int:
@@ -144,14 +134,14 @@ class Taxonomy:
             ValueError: They have another length.
         """
         strings = self._strings(bits)
-        shape = (len(strings), len(self._nodes))
+        shape = (len(strings), len(self._names))
         draws = np.zeros(shape) if random_state is None else random_state.random(shape)
         cuts: Bools = closest_cuts(strings, self.spans, draws)
         return cuts[0] if np.ndim(bits) == 1 else cuts
 
     def sample(self, n: int, random_state: np.random.Generator) -> Bools:
         """Draw n random cuts, all with equal probability: (n, n_bits) Boolean."""
-        draws = random_state.random((n, len(self._nodes)))
+        draws = random_state.random((n, len(self._names)))
         return random_cuts(np.zeros((n, self.n_bits), dtype=bool), self.spans, self.merge_shares, draws)
 
     def labels(self, bits: ArrayLike) -> tuple[str, ...]:
@@ -166,7 +156,7 @@ class Taxonomy:
         if not valid:
             raise ValueError(f"bits must be a cut of {self.name!r}, got {np.asarray(bits).astype(int).tolist()}")
         edges = [0, *(np.flatnonzero(np.asarray(bits)) + 1).tolist(), len(self.leaves)]
-        spans = {(node.first, node.last): node.name for node in reversed(self._nodes)}
+        spans = dict(zip(map(tuple, self.spans[:, :2].tolist()), self._names, strict=True))
         return tuple(spans[span] for span in pairwise(edges))
 
     def levels(self) -> list[list[str]]:
@@ -175,33 +165,31 @@ class Taxonomy:
         Each column has the nodes of one depth. A leaf that is nearer to the root stays itself until its depth is
         reached.
         """
-        column, columns, depth = [self.name] * len(self.leaves), [], attrgetter("depth")
+        column, columns, depth = [self.name] * len(self.leaves), [], self._depths.__getitem__
         # From the root down, each node is replaced by its children, and a leaf by itself.
-        for _, nodes in groupby(sorted(self._nodes, key=depth), key=depth):
+        for _, places in groupby(sorted(range(len(self._names)), key=depth), key=depth):
             column = column.copy()
-            for node in nodes:
-                column[node.first : node.last] = [node.name] * (node.last - node.first)
+            for place in places:
+                first, last, _ = self.spans[place]
+                column[first:last] = [self._names[place]] * (last - first)
             columns.append(column)
         return columns[::-1]
 
     @cached_property
     def _n_cuts_below(self) -> list[int]:
-        # A leaf has one cut, an inner node one more than the product over its children.
-        counts = [1] * len(self._nodes)
-        for place, node in reversed(list(enumerate(self._nodes))):
-            if node.children:
-                counts[place] = 1 + prod(counts[child] for child in node.children)
+        # A leaf has one cut, an inner node one more than the product over its children, which follow it.
+        counts, products = [1] * len(self._names), [1] * (max(self._depths) + 2)
+        for place, end in reversed(list(enumerate(self.spans[:, 2]))):
+            depth = self._depths[place]
+            if end > place + 1:
+                counts[place], products[depth + 1] = 1 + products[depth + 1], 1
+            products[depth] *= counts[place]
         return counts
 
     @cached_property
     def merge_shares(self) -> Floats:
         """(n_nodes,) float array, the share of cuts that merge each node."""
         return np.array([1 / count for count in self._n_cuts_below])
-
-    @cached_property
-    def spans(self) -> Ints:
-        """(n_nodes, 3) int64 array, the spans of the nodes in preorder."""
-        return np.array([(node.first, node.last, node.end) for node in self._nodes])
 
     def _strings(self, bits: ArrayLike) -> Bools:
         given = np.asarray(bits)
@@ -219,30 +207,33 @@ class Taxonomy:
         return f"Taxonomy({self.name!r}, {len(self.leaves)} leaves, {cuts} cuts)"
 
 
-def _nodes_of(tree: Any) -> list[_Node]:
-    nodes: list[_Node] = []
-    n_leaves = 0
+def _names_and_depths(tree: Any) -> tuple[list[str], list[int]]:
+    # Nodes are in preorder.
+    names, depths = [], []
     # Placed mappings by identity. They are kept, so that no other object gets the identity of one.
     placed: dict[int, Any] = {}
-    # Mappings to place with their parents, the next in preorder last.
-    waiting: list[tuple[Any, _Node | None]] = [(tree, None)]
+    # Mappings to place with their depths, the next in preorder last.
+    waiting: list[tuple[Any, int]] = [(tree, 0)]
     while waiting:
-        given, parent = waiting.pop()
+        given, depth = waiting.pop()
         name, children = _name_and_children(given)
         if id(given) in placed:
             raise ValueError(f"taxonomy must be a tree, got the node {name!r} below itself or in two places")
         placed[id(given)] = given
-        node = _Node(name, 0 if parent is None else parent.depth + 1, n_leaves, n_leaves + 1, len(nodes) + 1, [])
-        if parent is not None:
-            parent.children.append(len(nodes))
-        nodes.append(node)
-        n_leaves += not children
-        waiting += [(child, node) for child in reversed(children)]
-    # Children follow their parent, so backwards their ends are known.
-    for node in reversed(nodes):
-        if node.children:
-            node.last, node.end = nodes[node.children[-1]].last, nodes[node.children[-1]].end
-    return nodes
+        names.append(name)
+        depths.append(depth)
+        waiting += [(child, depth + 1) for child in reversed(children)]
+    return names, depths
+
+
+def _spans_of(depths: Sequence[int]) -> Ints:
+    ends = np.full(len(depths), len(depths))
+    path: list[int] = []
+    for place, depth in enumerate(depths):
+        ends[path[depth:]] = place
+        path[depth:] = [place]
+    n_leaves = np.append(0, np.cumsum(ends == np.arange(1, len(depths) + 1)))
+    return np.column_stack([n_leaves[:-1], n_leaves[ends], ends])
 
 
 def _name_and_children(given: Any) -> tuple[str, list[Any] | tuple[Any, ...]]:

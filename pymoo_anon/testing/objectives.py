@@ -1,29 +1,34 @@
-"""The contract of objectives."""
+"""The contract of objectives and of their bounds."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import chain
 from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pymoo.optimize import minimize
 
+from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.bounds import Bounding
+from pymoo_anon.objectives.bounds import Bounding, ClassGains, Kind, suppression_budget
+from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
+from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.objectives.recount import Recount
+from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.table.domain_values import label_text
-from pymoo_anon.table.generalization import Decoded
+from pymoo_anon.table.generalization import AtMost, Below, Decoded, Violating
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.testing import support
-from pymoo_anon.testing.bounds import Case, check_bounds, check_gains, check_proof
 from pymoo_anon.testing.support import (
     ContractError,
     called,
@@ -34,10 +39,35 @@ from pymoo_anon.testing.support import (
     slack,
     typed,
 )
-from pymoo_anon.typing import Floats, Ints
+from pymoo_anon.typing import Bools, Floats, Ints
 
 # So many tables, each under four rules of suppression.
 _N_TABLES = 6
+
+# The front of a larger lattice takes long to find without bounds.
+_MOST_PROVEN = 1000
+
+# So many strings are looked at, beside the two ends.
+_STRINGS = 8
+
+
+@dataclass
+class Case:
+    """Nodes of one lattice with their classes and natural values."""
+
+    problem: LatticeProblem
+    X: Ints
+    batches: list[tuple[Ints, EquivalenceClasses]]
+    classes: list[EquivalenceClasses]
+    values: Floats
+
+    def at(self, row: int) -> str:
+        """Describe a node for an error message."""
+        own = self.classes[row]
+        return (
+            f", at x = {typed(self.X[row])} under {self.problem.suppression!r}, with classes of sizes "
+            f"{typed(own.sizes)} and kept {typed(own.kept)}"
+        )
 
 
 def check_objective(objective: Objective, table: Microdata | None = None, *, seed: int = 0) -> None:
@@ -244,10 +274,8 @@ def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -
     if objective.joint or not objective.recountable or {*read} & {*table.quasi_identifiers}:
         return
     tuples, names = table.tuples, list(table.quasi_identifiers)
-    of_rows, columns = np.repeat(np.arange(len(tuples)), tuples.counts), {}
-    for column in read:
-        own, domain = tuples.columns[column], tuples.domains[column]
-        columns[column] = [domain[value] for value in np.repeat(own.values, own.counts)]
+    of_rows, held = support.codes_of_rows(table, read)
+    columns = {column: [tuples.domains[column][value] for value in own] for column, own in held.items()}
     codes = tuples.codes[of_rows]
     original = pd.DataFrame(
         {name: [table.quasi_identifiers[name].domain[code] for code in codes[:, j]] for j, name in enumerate(names)}
@@ -295,3 +323,234 @@ def _reordered(one: EquivalenceClasses, order: Ints) -> EquivalenceClasses:
         columns=columns,
         class_of=None,
     )
+
+
+class _Known:
+    """Nodes, group maps and suppressed tuples to compare bounds with."""
+
+    def __init__(self, objective: Objective, family: Any, case: Case) -> None:
+        self.objective, self.family, self.case = objective, family, case
+        self.minimised: Floats = -case.values + 0.0 if objective.maximize else case.values
+        self.maps, _ = case.problem.group_maps(case.X)
+        self.counts = np.array([int(one.n_suppressed[0]) for one in case.classes])
+        self.class_of = np.concatenate([case.problem.equivalence_classes(x).class_of for x in case.X])
+        self.suppressed = np.array([~one.kept[own] for one, own in zip(case.classes, self.class_of, strict=True)])
+        # Whether the node of a row specializes the node of a column.
+        self.below: Bools = np.all(case.X[:, np.newaxis] <= case.X[np.newaxis], axis=2)
+
+    @cached_property
+    def floors(self) -> Floats:
+        floors, family = np.full(len(self.case.X), -np.inf), self.family
+        if family.has_floor:
+            terms = family.attribute_floors(self.case.problem.table.tuples, self.maps)
+            if terms is not None:
+                floors = np.asarray(terms, dtype=float).sum(axis=1)
+            if family.floor_rises:
+                rising = [_of_one(self, "floor_of_generalizations", one) for one in self.case.classes]
+                floors = np.maximum(floors, rising)
+        return floors
+
+    def bound_below(self, what: str, bounds: Floats, node: int | None = None) -> None:
+        """Refuse bounds that minimised values are below, by more than rounding."""
+        self.demand(bounds <= self.minimised + slack(self.minimised), what, bounds, self.minimised, node)
+
+    def demand(self, holds: Bools, what: str, bounds: Floats, of: Floats, node: int | None = None) -> None:
+        """Refuse a bound that does not hold."""
+        if not holds.all():
+            row = int(np.flatnonzero(~holds)[0])
+            source = "" if node is None else f"; the bound is from x = {typed(self.case.X[node])}"
+            raise ContractError(
+                f"{type(self.family).__name__} of {self.objective!r}: {what}, got {of[row]} and the bound "
+                f"{bounds[row]}{self.case.at(row)}{source}"
+            )
+
+
+def check_bounds(objective: Objective, case: Case) -> None:
+    """Check the stated bounds of an objective, if any."""
+    if objective.bounding is None:
+        return
+    family = called(f"bounding of {objective!r} must take it", objective.bounding, objective)
+    known = _Known(objective, family, case)
+    checks: Sequence[Callable[[_Known], None]] = {
+        Kind.ADDITIVE: [_check_left_by_value],
+        Kind.THRESHOLD: [_check_thresholds, _check_reach],
+        Kind.SQUARES: [_check_squares],
+        Kind.FIXED: [],
+    }[family.kind]
+    duty = f"{type(family).__name__} of {objective!r} must bound every node of a table"
+    for check in [_check_floors, _check_surely_suppressed, _check_specializations, *checks]:
+        called(duty, check, known)
+
+
+def _of_one(known: _Known, method: str, classes: EquivalenceClasses) -> float:
+    found = getattr(known.family, method)(classes)
+    if found is not None and np.shape(found) != (1,):
+        raise ContractError(
+            f"{method} of {type(known.family).__name__} must give an array of a number for each node, got {found!r}"
+        )
+    return -np.inf if found is None else float(found[0])
+
+
+def _check_floors(known: _Known) -> None:
+    known.bound_below("no node is below its floor", known.floors)
+    for node, one in enumerate(known.case.classes):
+        bounds = np.where(known.below[node], _of_one(known, "floor_of_generalizations", one), -np.inf)
+        known.bound_below("no generalization is below the floor", bounds, node)
+
+
+def _check_specializations(known: _Known) -> None:
+    problem = known.case.problem
+    limit = problem.suppression.limit_of(problem.table.n_rows)
+    # A bound may be above the values of infeasible points.
+    possible = known.counts <= (problem.table.n_rows if limit is None else limit)
+    k = np.array([one.sizes[one.kept].min(initial=problem.table.n_rows) for one in known.case.classes])
+    for node, one in enumerate(known.case.classes):
+        for by_k in (False, True):
+            below = suppression_budget(one, problem.suppression, problem.constraints, by_k)
+            # Where every specialization is over the limit, `surely_suppressed` says so.
+            best = None if below.impossible else known.family.best_of_specializations(one, below)
+            if best is None:
+                continue
+            if np.shape(best) != (len(below),):
+                raise ContractError(
+                    f"best_of_specializations of {type(known.family).__name__} must give a number for each of "
+                    f"{len(below)} cases, got {best!r}"
+                )
+            case = np.minimum(np.searchsorted(below.most_k, k), len(below) - 1)
+            found = np.asarray(best, dtype=float)[case]
+            minimised = -found if known.objective.maximize else found
+            bounds = known.floors + found if known.family.has_floor else minimised
+            bounds = np.where(known.below[:, node] & possible, bounds, -np.inf)
+            known.bound_below("no specialization is better than the best of them", bounds, node)
+
+
+def _check_left_by_value(known: _Known) -> None:
+    tuples = known.case.problem.table.tuples
+    left = np.asarray(known.family.left_by_value(tuples, known.maps), dtype=float)
+    of_tuples = left[:, tuples.offsets[:-1] + tuples.codes].sum(axis=2)
+    bounds = known.floors + (of_tuples * known.suppressed) @ tuples.counts
+    known.bound_below("no node is below its floor and what its suppressed tuples lose", bounds)
+    for node in range(len(known.case.X)):
+        least = np.where(known.below[:, node, np.newaxis], of_tuples[node], -np.inf)
+        off = (least - of_tuples).max(axis=1)
+        what = "a suppressed tuple has no less left to lose in a specialization"
+        known.demand(off <= slack(of_tuples).max(), what, off, np.zeros(len(off)), node)
+
+
+def _check_thresholds(known: _Known) -> None:
+    of_classes = [np.asarray(known.family.values_of(one), dtype=float) for one in known.case.classes]
+    of_tuples = np.array([own[ids] for own, ids in zip(of_classes, known.class_of, strict=True)])
+    for node in range(len(known.case.X)):
+        most = np.where(known.below[:, node, np.newaxis], of_tuples[node], np.inf)
+        row, of = np.unravel_index(int((of_tuples - most).argmax()), most.shape)
+        holds = np.arange(len(most)) != row if of_tuples[row, of] > most[row, of] else np.ones(len(most), dtype=bool)
+        what = "no part of a class has a greater value than the class"
+        known.demand(holds, what, most[:, of], of_tuples[:, of], node)
+    kept = [own[one.kept] for own, one in zip(of_classes, known.case.classes, strict=True)]
+    some = np.array([len(own) > 0 for own in kept])
+    bounds = np.full(len(kept), -np.inf)
+    bounds[some] = known.family.at(np.array([own.min() for own in kept if len(own)]))
+    known.bound_below("no node is better than the least value of its kept classes", bounds)
+
+
+def _check_reach(known: _Known) -> None:
+    values = np.unique(np.concatenate([known.family.values_of(one).astype(float) for one in known.case.classes]))
+    at = np.asarray(known.family.at(values), dtype=float)
+    for need in np.unique(at):
+        (reached,) = known.family.reach(np.array([need]), known.case.problem.table.n_rows)
+        wrong = np.flatnonzero((at >= need) != (values <= reached))
+        if len(wrong):
+            value = values[wrong[0]]
+            raise ContractError(
+                f"{type(known.family).__name__} of {known.objective!r}: reach({need}) must be the greatest value whose "
+                f"`at` is no less, got {reached}, and at({value}) is {at[wrong[0]]}"
+            )
+
+
+def _check_squares(known: _Known) -> None:
+    n_suppressed = known.counts.astype(float)
+    for node, one in enumerate(known.case.classes):
+        most = _of_one(known, "most_of_specializations", one)
+        bounds = np.where(known.below[:, node], -most - n_suppressed**2, -np.inf)
+        what = "no specialization is better than its kept classes can be, with all suppressed tuples as one class"
+        known.bound_below(what, bounds, node)
+
+
+def _check_surely_suppressed(known: _Known) -> None:
+    tuples = known.case.problem.table.tuples
+    if not isinstance(known.case.problem.suppression, Violating):
+        return
+    for constraint in known.case.problem.constraints:
+        if constraint.objective != known.objective or not constraint.speaks_of_classes:
+            continue
+        for node, one in enumerate(known.case.classes):
+            sure = np.asarray(known.family.surely_suppressed(one, constraint), dtype=np.int64)
+            for row in np.flatnonzero(known.below[:, node]):
+                gone = np.bincount(
+                    known.class_of[node], tuples.counts * known.suppressed[row], minlength=len(one.sizes)
+                )
+                if (gone < sure).any():
+                    of = int(np.flatnonzero(gone < sure)[0])
+                    raise ContractError(
+                        f"{type(known.family).__name__} of {known.objective!r}: every specialization suppresses what "
+                        f"is surely gone under {constraint!r}, {sure[of]} of the {one.sizes[of]} tuples of a class "
+                        f"at x = {typed(known.case.X[node])}, got {int(gone[of])}{known.case.at(int(row))}"
+                    )
+
+
+def check_proof(objective: Objective, problem: LatticeProblem) -> None:
+    """Check that branch and bound finds the exact front with this objective."""
+    if objective.bounding is None or problem.n_nodes > _MOST_PROVEN:
+        return
+    rule, constraints = problem.suppression, list(problem.constraints)
+    for partner, unlike in ((GeneralLossMetric(), NormalizedWeightedPenalty), (KAnonymity(), KAnonymity)):
+        if partner == objective or isinstance(objective, unlike):
+            # Such a front has few points.
+            continue
+        both = support.quiet_lattice(problem.table, [objective, partner], rule, constraints)
+        exact = np.asarray(both.pareto_front(max_nodes=both.n_nodes))
+        res = called(
+            f"BranchAndBound must prove the front of {objective!r} and {partner!r}",
+            partial(minimize, both, BranchAndBound(), seed=1),
+        )
+        found = np.empty((0, 2)) if res.F is None else res.F
+        if not np.array_equal(found, exact):
+            raise ContractError(
+                f"bounds of {objective!r} must leave the front of it and {partner!r} exact, under {rule!r}, "
+                f"got {typed(found)} and not {typed(exact)}"
+            )
+
+
+def check_gains(objective: Objective, table: Microdata, rng: np.random.Generator) -> None:
+    """Check that the class gains make up a loss."""
+    if objective.known is not None or all(hierarchy.n_values == 1 for hierarchy in table.quasi_identifiers.values()):
+        return
+    for rule in (AtMost(int(rng.integers(0, table.n_rows))), Below(int(rng.integers(1, table.n_rows + 1)))):
+        problem = BitStringProblem(table, [objective], rule)
+        X = np.concatenate([problem.sample(_STRINGS, rng), np.array([[False], [True]]).repeat(problem.n_var, axis=1)])
+        F = called(f"{objective!r} must measure every generalization of a table", problem.compute, X)
+        for x, (f,) in zip(X, F, strict=True):
+            duty = f"class_gains of {objective!r} must tell what classes save"
+            expected = called(duty, _loss, objective, problem, x)
+            if expected is not None and first_difference([expected], [f], exact=False) is not None:
+                raise ContractError(
+                    f"class_gains of {objective!r} must add up to the minimised value {f}, got {expected}, under "
+                    f"{rule!r} at x = {typed(x)}"
+                )
+
+
+def _loss(objective: Objective, problem: BitStringProblem, x: np.ndarray) -> float | None:
+    """Return one string's loss from its gains, or None."""
+    tuples = problem.table.tuples
+    (maps,), _ = problem.group_maps(x[np.newaxis])
+    spans = []
+    for a, b in zip(tuples.offsets[:-1], tuples.offsets[1:], strict=True):
+        firsts = np.flatnonzero(np.diff(maps[a:b], prepend=-1))
+        spans.append(np.stack([firsts, np.append(firsts[1:], b - a)], axis=1).astype(np.int64))
+    gains: ClassGains | None = objective.class_gains(tuples, spans)
+    if gains is None:
+        return None
+    classes = problem.equivalence_classes(x)
+    groups = maps[tuples.offsets[:-1] + tuples.codes[classes.representatives]]
+    saved = classes.sizes * sum(own[groups[:, a]] for a, own in enumerate(gains.worths))
+    return float(gains.most - saved[classes.kept].sum())

@@ -6,7 +6,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,7 @@ from pymoo.core.problem import Problem
 from pymoo.core.sampling import Sampling
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, FloatRandomSampling, IntegerRandomSampling
 
-from pymoo_anon.engine.classes import ValueCounts
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy import DistinctLDiversity, KAnonymity
 from pymoo_anon.operators.levels import LatticeSampling
@@ -28,7 +26,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
-from pymoo_anon.table.generalization import AtMost, Below, LocalGeneralization, Suppression, Violating
+from pymoo_anon.table.generalization import AtMost, Below, Constraint, LocalGeneralization, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.table.taxonomy import Taxonomy
@@ -185,17 +183,17 @@ def small_parts(table: Microdata, n: int, rng: np.random.Generator) -> Iterator[
     """Yield small tables with rows of a given table."""
     tuples = table.tuples
     others = [name for name in tuples.domains if name not in table.quasi_identifiers]
+    tuple_of, of_rows = codes_of_rows(table, others)
     for number in range(n):
         n_rows = 1 if number == 0 else int(rng.integers(2, _ROWS_DRAWN))
-        chosen = rng.choice(len(tuples), n_rows, p=tuples.counts / tuples.n_rows)
+        chosen = rng.choice(tuples.n_rows, n_rows)
         columns, domains = {}, {}
-        for name in others:
-            drawn = np.array([_drawn_value(tuples.columns[name], row, rng) for row in chosen])
-            held, columns[name] = np.unique(drawn, return_inverse=True)
+        for name, values in of_rows.items():
+            held, columns[name] = np.unique(values[chosen], return_inverse=True)
             domains[name] = [tuples.domains[name][value] for value in held]
         yield Microdata.from_codes(
             table.quasi_identifiers,
-            list(tuples.codes[chosen].T),
+            list(tuples.codes[tuple_of[chosen]].T),
             np.ones(n_rows, dtype=np.int64),
             columns,
             domains,
@@ -205,9 +203,12 @@ def small_parts(table: Microdata, n: int, rng: np.random.Generator) -> Iterator[
         )
 
 
-def _drawn_value(column: ValueCounts, row: int, rng: np.random.Generator) -> int:
-    a, b = column.starts[row : row + 2]
-    return int(rng.choice(column.values[a:b], p=column.counts[a:b] / column.counts[a:b].sum()))
+def codes_of_rows(table: Microdata, names: Sequence[Hashable]) -> tuple[Ints, dict[Hashable, Ints]]:
+    """Return the tuple of each row, and its values by column."""
+    tuples = table.tuples
+    columns = {name: tuples.columns[name] for name in names}
+    values = {name: np.repeat(own.values, own.counts) for name, own in columns.items()}
+    return np.repeat(np.arange(len(tuples)), tuples.counts), values
 
 
 def shuffled(table: Microdata, rng: np.random.Generator) -> Microdata:
@@ -287,7 +288,7 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
     """
     if space not in (LatticeProblem, BitStringProblem, LocalRecodingProblem):
         raise ValueError(f"space must be LatticeProblem, BitStringProblem or LocalRecodingProblem, got {space!r}")
-    table, k, loss = _invented(["a", "b", "c"]), KAnonymity(), GeneralLossMetric()
+    table, k, loss = _invented("a", "b", "c"), KAnonymity(), GeneralLossMetric()
     two, diverse = [k, loss], DistinctLDiversity("s")
     single: Any = space
     if space is LocalRecodingProblem:
@@ -302,7 +303,7 @@ def small_problems(space: type[AnonymizationProblem] = LatticeProblem) -> dict[s
         "one objective, constraints": make(table, [loss], 0, [k >= 3]),
         "nothing feasible": make(table, two, 0, [k >= table.n_rows + 1]),
         "violating": make(table, two, Violating(0.1), [k >= 2]),
-        "one variable": single(_invented(["d"]), two),
+        "one variable": single(_invented("d"), two),
     }
 
 
@@ -311,7 +312,8 @@ _SMALL_TREE = Taxonomy(
 )
 
 
-def _invented(names: list[str]) -> Microdata:
+@cache
+def _invented(*names: str) -> Microdata:
     rng = np.random.default_rng(5)
     eight = Hierarchy.intervals(0, 8, widths=[2, 4])
     hierarchies = {"a": eight, "b": eight, "c": Hierarchy(_SMALL_TREE.levels()), "d": Hierarchy.flat([0, 1])}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -82,16 +83,9 @@ def plot_tuples(
             one per tuple.
     """
     picture = tuple_picture(vectors, names)
-    figure = new_figure(max(7, 0.22 * len(picture.ticks)), 4.5)
-    ax = figure.add_subplot()
-    for number, points in enumerate(picture.curves.values()):
-        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-        # Markers shrink from curve to curve, so that equal curves all stay visible.
-        size = 9 - 5 * number / max(len(picture.curves) - 1, 1)
-        ax.plot(*points.T, color=colour, marker=marker, markersize=size, linewidth=1.2)
+    figure, ax = _drawn(picture, "y", max(7, 0.22 * len(picture.ticks)), 4.5)
     ax.set_xticks(range(1, len(picture.ticks) + 1), [literal(name) for name in picture.ticks])
     ax.set_xlabel("tuple")
-    _add_scale_and_legend(ax, picture)
     return saved(figure, path)
 
 
@@ -105,12 +99,10 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
     Raises:
         ValueError: There is no vector, or some are not comparable.
     """
-    picture = quantile_picture(vectors)
-    figure, ax = _stepped(picture)
+    figure, ax = _drawn(quantile_picture(vectors), "y")
     ax.set_xlabel("share of the people, from the worst off to the best off")
     ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.set_xlim(0, 1)
-    _add_scale_and_legend(ax, picture)
     return saved(figure, path)
 
 
@@ -129,22 +121,26 @@ def _picture(
     return CurvePicture(label, logarithmic(values), bool((values == np.floor(values)).all()), curves, ticks)
 
 
-def _add_scale_and_legend(ax: Axes, picture: CurvePicture) -> None:
-    greatest = max(float(points[:, 1].max()) for points in picture.curves.values())
-    scale(ax, "y", picture.label, picture.log, picture.whole, greatest)
-    ax.grid(axis="x", alpha=0.3)
-    if len(picture.curves) > 1:
-        legend(ax, ax.lines, list(picture.curves))
-    else:
-        ax.set_title(literal(next(iter(picture.curves))))
-
-
-def _stepped(picture: CurvePicture) -> tuple[Figure, Axes]:
-    figure = new_figure(8, 5)
+def _drawn(picture: CurvePicture, which: Literal["x", "y"], width: float = 8, height: float = 5) -> tuple[Figure, Axes]:
+    """Draw curves, with the scale of one side and a legend."""
+    figure = new_figure(width, height)
     ax = figure.add_subplot()
     for number, points in enumerate(picture.curves.values()):
-        colour, style = COLOURS[number % len(COLOURS)], STYLES[number % len(STYLES)]
-        ax.plot(*points.T, drawstyle="steps-post", linewidth=1.8, color=colour, linestyle=style)
+        (line,) = ax.plot(*points.T, color=COLOURS[number % len(COLOURS)])
+        if picture.ticks:
+            # Markers shrink from curve to curve, so that equal curves all stay visible.
+            size = 9 - 5 * number / max(len(picture.curves) - 1, 1)
+            line.set(marker=MARKERS[number % len(MARKERS)], markersize=size, linewidth=1.2)
+        else:
+            line.set(drawstyle="steps-post", linestyle=STYLES[number % len(STYLES)], linewidth=1.8)
+    place, label = (0, "evaluations") if which == "x" else (1, picture.label)
+    greatest = max(float(points[:, place].max()) for points in picture.curves.values())
+    scale(ax, which, label, picture.log, picture.whole, greatest)
+    ax.grid(alpha=0.3)
+    if len(picture.curves) > 1:
+        legend(ax, ax.lines, list(picture.curves))
+    elif which == "y":
+        ax.set_title(literal(next(iter(picture.curves))))
     return figure, ax
 
 
@@ -158,9 +154,9 @@ def convergence_picture(
     for name, history in histories.items():
         points = []
         for algorithm in history:
-            found = _feasible_front(algorithm)
-            if len(found):
-                points.append((float(algorithm.evaluator.n_eval), float(indicator(found))))
+            found = [] if algorithm.opt is None else [own.F for own in algorithm.opt if own.feas]
+            if found:
+                points.append((float(algorithm.evaluator.n_eval), float(indicator(np.array(found)))))
         if not points:
             raise ValueError(
                 f"histories[{name!r}] must hold an algorithm with a feasible point, got {len(history)} without one; "
@@ -198,18 +194,6 @@ def plot_convergence(
             finite.
     """
     picture = convergence_picture(histories, indicator, label)
-    figure, ax = _stepped(picture)
-    greatest = max(float(curve[:, 0].max()) for curve in picture.curves.values())
-    scale(ax, "x", "evaluations", picture.log, picture.whole, greatest)
+    figure, ax = _drawn(picture, "x")
     ax.set_ylabel(literal(picture.label))
-    ax.grid(axis="y", alpha=0.3)
-    if len(ax.lines) > 1:
-        legend(ax, ax.lines, list(picture.curves))
     return saved(figure, path)
-
-
-def _feasible_front(algorithm: Algorithm) -> Array:
-    opt = algorithm.opt
-    if opt is None or len(opt) == 0:
-        return np.empty((0, 0))
-    return np.atleast_2d(opt.get("F"))[np.asarray(opt.get("feas"), dtype=bool).ravel()]

@@ -21,7 +21,7 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from numpy.typing import ArrayLike
 
 from pymoo_anon._files import replaced
-from pymoo_anon._messages import examples, number, plain
+from pymoo_anon._messages import counted, examples, number, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import lost
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -135,14 +135,10 @@ def front_picture(
         natural[name] = ordered[np.lexsort(ordered.T[::-1])]
     together = np.concatenate(list(natural.values()))
     drawn = tuple(_axis_of(problem, index, values) for index, values in zip(order, together.T, strict=True))
-    n_rows = f"{problem.table.n_rows:,} rows"
+    title = f"{len(natural)} fronts of generalizations"
     if len(natural) == 1:
-        ((name, front),) = natural.items()
-        title = f"{name}: {len(front)} generalization{'s' if len(front) > 1 else ''} of {n_rows}"
-    else:
-        title = f"{len(natural)} fronts of generalizations of {n_rows}"
-    if n_infinite:
-        title += f", {n_infinite} more with infinite values"
+        title = f"{next(iter(natural))}: {counted(len(together), 'generalization', 'generalizations')}"
+    title += f" of {problem.table.n_rows:,} rows" + f", {n_infinite:,} more with infinite values" * bool(n_infinite)
     noted = _noted(drawn, next(iter(natural.values()))) if len(drawn) == 2 else ()
     bounds = np.empty((0, problem.n_obj)) if open_bounds is None else np.asarray(open_bounds, dtype=float)
     return FrontPicture(title, drawn, natural, noted, problem.natural(bounds)[:, order])
@@ -215,16 +211,9 @@ def _axis_of(problem: AnonymizationProblem, index: int, values: Floats) -> Axis:
 
 def _noted(axes: Sequence[Axis], front: Floats) -> tuple[tuple[Floats, str], ...]:
     knee = knee_of(front, [axis.maximize for axis in axes])
-    rows = dict.fromkeys([0, len(front) - 1, *([] if knee is None else [knee])])
-    return tuple(
-        (
-            front[row],
-            ", ".join(
-                f"{axis.short} {_number_text(v, axis)}" for axis, v in zip(axes[::-1], front[row][::-1], strict=True)
-            ),
-        )
-        for row in rows
-    )
+    points = [front[row] for row in dict.fromkeys([0, len(front) - 1, *([] if knee is None else [knee])])]
+    told = [[f"{axis.short} {_number_text(v, axis)}" for axis, v in zip(axes, point, strict=True)] for point in points]
+    return tuple((point, ", ".join(texts[::-1])) for point, texts in zip(points, told, strict=True))
 
 
 def _number_text(value: float, axis: Axis) -> str:
@@ -232,24 +221,20 @@ def _number_text(value: float, axis: Axis) -> str:
 
 
 def _draw_front(picture: FrontPicture) -> Figure:
-    n_obj = len(picture.axes)
-    figure = new_figure(8, 5 if n_obj > 1 else 2.5)
+    x, *others = picture.axes
+    figure = new_figure(8, 5 if others else 2.5)
     ax = figure.add_subplot()
     figure.suptitle(literal(picture.title))
-    if n_obj == 1:
-        _draw_single(ax, picture)
-        return figure
-    if n_obj == 2:
-        _draw_steps(ax, picture)
-    else:
-        _draw_coloured(ax, picture)
-    _label(ax, "x", picture.axes[0])
-    _label(ax, "y", picture.axes[1])
-    if n_obj == 2 and len(picture.open_bounds):
-        _draw_open(ax, picture)
-    if len(picture.fronts) > 1:
-        sizes = {name: len(front) for name, front in picture.fronts.items()}
-        legend(ax, ax.collections, [f"{name} ({n} member{'s' if n > 1 else ''})" for name, n in sizes.items()])
+    draw = (_draw_single, _draw_steps, _draw_coloured)[min(len(others), 2)]
+    draw(ax, picture)
+    _label(ax, "x", x)
+    if others:
+        _label(ax, "y", others[0])
+        if len(others) == 1 and len(picture.open_bounds):
+            _draw_open(ax, picture)
+        if len(picture.fronts) > 1:
+            sizes = {name: counted(len(front), "member", "members") for name, front in picture.fronts.items()}
+            legend(ax, ax.collections, [f"{name} ({n})" for name, n in sizes.items()])
     return figure
 
 
@@ -262,16 +247,15 @@ def _draw_single(ax: Axes, picture: FrontPicture) -> None:
     ax.set_yticks(range(len(picture.fronts)), [literal(name) for name in picture.fronts])
     ax.set_ylim(len(picture.fronts) - 0.5, -0.5)
     ax.margins(x=0.2)
-    _label(ax, "x", axis)
 
 
 def _draw_steps(ax: Axes, picture: FrontPicture) -> None:
     # The step is the best y under a bound on x.
     steps = "steps-pre" if picture.axes[0].maximize else "steps-post"
     for place, front in enumerate(picture.fronts.values()):
-        style = _style(place)
-        ax.plot(*front.T, drawstyle=steps, color=style["edgecolors"], linewidth=1, alpha=0.5, zorder=1)
-        ax.scatter(*front.T, **style)
+        colour = COLOURS[place % len(COLOURS)]
+        ax.plot(*front.T, drawstyle=steps, color=colour, linewidth=1, alpha=0.5, zorder=1)
+        _mark(ax, front, place, colour)
     ax.margins(0.08)
     rises = picture.axes[0].maximize != picture.axes[1].maximize
     (first, *_) = picture.fronts.values()
@@ -326,29 +310,18 @@ def _draw_coloured(ax: Axes, picture: FrontPicture) -> None:
     # Hollow marks in the palest yellows are invisible on white.
     colours = ScalarMappable(scale, ListedColormap(colormaps["viridis"](np.linspace(0, 0.92, 256))))
     for place, front in enumerate(picture.fronts.values()):
-        style = _style(place)
-        colour = colours.to_rgba(front[:, 2])
-        style["edgecolors"] = colour
-        if style["facecolors"] != "none":
-            style["facecolors"] = colour
-        ax.scatter(front[:, 0], front[:, 1], **style)
+        _mark(ax, front, place, colours.to_rgba(front[:, 2]))
     # A colour bar has no second axis for shares.
     most = "" if third.loss is None else f", of {number(third.loss[1])} that could be lost"
     bar = ax.figure.colorbar(colours, ax=ax, label=literal(third.label + most))
     tick(bar.ax.yaxis, third.log, third.whole, third.greatest)
 
 
-def _style(number: int) -> dict[str, Any]:
-    number %= len(COLOURS)
-    colour = COLOURS[number]
-    return {
-        "marker": MARKERS[number],
-        "s": _MARK_SIZES[number],
-        "facecolors": "none" if number else colour,
-        "edgecolors": colour,
-        "linewidths": 1.2,
-        "zorder": 3 - number / 10,
-    }
+def _mark(ax: Axes, front: Floats, number: int, colours: Any) -> None:
+    number %= len(MARKERS)
+    faces = "none" if number else colours
+    style: Any = {"marker": MARKERS[number], "s": _MARK_SIZES[number], "linewidths": 1.2, "zorder": 3 - number / 10}
+    ax.scatter(front[:, 0], front[:, 1], facecolors=faces, edgecolors=colours, **style)
 
 
 def _label(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
@@ -395,10 +368,12 @@ def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLik
     marked = np.unique(problem.checked(np.atleast_2d(np.asarray(front))), axis=0)
     seen = None if visited is None else np.unique(problem.checked(visited), axis=0)
     counts = _layer_sizes(problem.lengths)
-    n_layers = len(counts)
-    title = f"{problem.n_nodes:,} nodes in {n_layers} layers, {len(marked):,} in the front"
-    if seen is not None:
-        title += f", {len(seen):,} visited"
+    title = f"{problem.n_nodes:,} nodes in {len(counts)} layers, {len(marked):,} in the front"
+    title += "" if seen is None else f", {len(seen):,} visited"
+
+    def by_layer(nodes: Ints) -> tuple[int, ...]:
+        return tuple(np.bincount((nodes - problem.lowest).sum(axis=1), minlength=len(counts)).tolist())
+
     nodes, places, lines = None, np.empty((0, 2)), np.empty((0, 2), dtype=np.int64)
     is_front = is_visited = np.empty(0, dtype=bool)
     if problem.n_nodes <= _NODES_DRAWN:
@@ -408,18 +383,10 @@ def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLik
         places = np.column_stack([within, (nodes - problem.lowest).sum(axis=1)])
         is_front, is_visited = _is_in(nodes, marked), _is_in(nodes, marked[:0] if seen is None else seen)
         if len(nodes) <= _NODES_LINED:
-            lines = _neighbours(nodes)
-    return LatticePicture(
-        title,
-        tuple(counts),
-        _by_layer(marked - problem.lowest, n_layers),
-        None if seen is None else _by_layer(seen - problem.lowest, n_layers),
-        nodes,
-        places,
-        is_front,
-        is_visited,
-        lines,
-    )
+            steps = nodes - nodes[:, np.newaxis]
+            lines = np.argwhere((steps.min(axis=2) >= 0) & (steps.sum(axis=2) == 1))
+    layers = tuple(counts), by_layer(marked), None if seen is None else by_layer(seen)
+    return LatticePicture(title, *layers, nodes, places, is_front, is_visited, lines)
 
 
 def plot_lattice(
@@ -467,17 +434,8 @@ def _layer_sizes(lengths: Ints) -> list[int]:
     return sizes
 
 
-def _by_layer(nodes: Ints, n_layers: int) -> tuple[int, ...]:
-    return tuple(np.bincount(nodes.sum(axis=1), minlength=n_layers).tolist())
-
-
 def _is_in(nodes: Ints, some: Ints) -> Bools:
     return (nodes[:, np.newaxis] == some).all(axis=2).any(axis=1)
-
-
-def _neighbours(nodes: Ints) -> Ints:
-    steps = nodes - nodes[:, np.newaxis]
-    return np.argwhere((steps.min(axis=2) >= 0) & (steps.sum(axis=2) == 1))
 
 
 def _draw_nodes(ax: Axes, picture: LatticePicture) -> None:

@@ -32,7 +32,7 @@ from pymoo_anon.operators import (
     ReducedSurrogateCrossover,
 )
 from pymoo_anon.problems import BitStringProblem
-from pymoo_anon.table import Below, Taxonomy, Violating
+from pymoo_anon.table import Below, Taxonomy
 
 CENSUS = make_census(300, seed=5)
 EDUCATION = load_hierarchy("education").domain
@@ -324,21 +324,6 @@ def test_bad_arguments_are_refused():
 def test_a_pop_size_that_is_no_whole_number_is_refused(bad):
     with pytest.raises((ValueError, TypeError), match=r"^pop_size must be "):
         GENITOR(pop_size=bad)
-
-
-def bounded(**kwargs):
-    constraints = [KAnonymity() >= 5, DistinctLDiversity("occupation") >= 2]
-    return BitStringProblem(CENSUS, [GeneralLossMetric()], constraints=constraints, **kwargs)
-
-
-def test_the_rule_of_suppression_by_constraints_is_kept():
-    own = bounded(suppression=Violating(0.5))
-    res = minimize(own, GENITOR(pop_size=30), ("n_eval", 1500), seed=1)
-    (row,) = own.to_frame(res).to_dict("records")
-    assert row["feasible"]
-    assert row["k"] >= 5
-    assert 0 < row["suppressed"] <= 150
-    assert res.F[0] < minimize(bounded(), GENITOR(pop_size=30), ("n_eval", 1500), seed=1).F[0]
 
 
 class Tied(Problem):

@@ -1,9 +1,10 @@
-"""PBG-EA beside a plain Algorithm 2 and a path computed by hand."""
+"""PBG-EA beside a plain Algorithm 2."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from pymoo.core.population import Population
-from pymoo.core.problem import Problem
 from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import PBGEA
@@ -121,99 +122,8 @@ def test_every_generation_is_that_of_the_twin(n_pop, objectives, epsilon):
         assert res.F.tolist() == [list(values(node)) for node in front]
 
 
-class Grid(Problem):
-    """Two levels from 0 to 2. F is the pair -ab, a + b."""
-
-    def __init__(self):
-        super().__init__(n_var=2, n_obj=2, xl=0, xu=2, vtype=int)
-
-    def _evaluate(self, X, out, *args, **kwargs):
-        out["F"] = np.column_stack([-X[:, 0] * X[:, 1], X[:, 0] + X[:, 1]])
-
-
-class Script:
-    """Scripted draws that must be requested in their own shape."""
-
-    def __init__(self, *draws):
-        self.draws = [np.array(draw) for draw in draws]
-
-    def _next(self, size):
-        draw = self.draws.pop(0)
-        assert draw.shape == (size if isinstance(size, tuple) else (size,))
-        return draw
-
-    def integers(self, *bounds, size):
-        return self._next(size)
-
-    def random(self, size):
-        return self._next(size)
-
-    def choice(self, values, size):
-        return self._next(size)
-
-
-def test_a_path_by_hand():
-    """Follow a path over nine nodes.
-
-    Values (-ab, a + b): 00 (0, 0), 10 (0, 1), 02 (0, 2), 11 (-1, 2), 21 and 12 (-2, 3), 22 (-4, 4).
-    """
-    none = np.full((4, 2), 0.9)
-    script = Script(
-        # Two nodes are replaced by the ends: 22, 00, 10, 02. Of these 00 dominates 10 and 02: the archive is 22, 00.
-        [[1, 1], [1, 1], [1, 0], [0, 2]],
-        # The union is 22, 00, 10, 02. 00 dominates two and 10 one, so the fitness is 0, 0, 2, 2 + 1.
-        # Tournaments: 22 against 00 is a tie, the first wins. 02 against 10: 10. 10 against 02: 10. 00 against 00.
-        [[[0, 3], [2, 1]], [[1, 2], [3, 1]]],
-        # The pairs are (22, 10) and (10, 00). The first is crossed, to 20 and 12; the second passes on.
-        [0.79, 0.8],
-        [[1], [1]],
-        # The first children of all pairs and then the second: 20, 10, 12, 00. Mutation is below a half.
-        # 20 goes up to 21, 10 down to 00; 12 is at its end and stays; 00 is not mutated.
-        [[0.5, 0.1], [0.2, 0.5], [0.9, 0.4], [0.6, 0.7]],
-        [[1, 1], [-1, 1], [1, 1], [1, 1]],
-        [0.0, 0.5, 0.9, 0.99],
-        # 21 enters. 00 is there. 12 has the values of 21, and the older member stays: the archive is 22, 00, 21.
-        # The union is 22, 00, 21, 12, without a second 00. None is dominated, so the first of each tournament wins.
-        [[[2, 3], [0, 0]], [[0, 0], [1, 1]]],
-        # The pairs are (21, 12) and (22, 22). Crossed, the first is 22 and 11.
-        [0.1, 0.1],
-        [[1], [1]],
-        none,
-        np.ones((4, 2), dtype=int),
-        [0.5] * 4,
-    )
-    algorithm = PBGEA(pop_size=4)
-    algorithm.setup(Grid(), termination=("n_gen", 3), seed=0)
-    algorithm.random_state = script
-    populations, archives = [], []
-    while algorithm.has_next():
-        algorithm.next()
-        populations.append(["".join(map(str, x)) for x in algorithm.pop.get("X")])
-        archives.append(["".join(map(str, x)) for x in algorithm.box_archive.get("X")])
-    assert populations == [["22", "00", "10", "02"], ["21", "00", "12", "00"], ["22", "22", "11", "22"]]
-    assert archives == [["22", "00"], ["22", "00", "21"], ["22", "00", "21", "11"]]
-    assert algorithm.result().F.tolist() == [[-4, 4], [-2, 3], [-1, 2], [0, 0]]
-    assert script.draws == []
-
-
-def test_a_node_counts_once_in_the_mating_pool():
-    """Merge three copies of a node into one, taken from the archive."""
-    pools = []
-
-    class Seeing(DominanceCountTournament):
-        def _do(self, problem, pop, *args, **kwargs):
-            pools.append(pop.get("X").tolist())
-            return super()._do(problem, pop, *args, **kwargs)
-
-    algorithm = PBGEA(5, sampling=np.array([[2, 2], [0, 1], [0, 1], [0, 0], [2, 2]]), selection=Seeing())
-    algorithm.setup(Grid(), seed=0)
-    algorithm.next()
-    algorithm.next()
-    assert pools == [[[2, 2], [0, 0], [0, 1]]]
-
-
 def winners(pop, first, second):
-    script = Script([np.array(first)[:, None], np.array(second)[:, None]])
+    script = SimpleNamespace(integers=lambda n, size: np.reshape([first, second], size))
     return DominanceCountTournament()._do(None, pop, len(first), 1, random_state=script)[:, 0].tolist()
 
 

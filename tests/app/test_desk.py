@@ -1,9 +1,11 @@
 """State of the screen: what takes long is worked out in the background, and once."""
 
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from command import own, run
 
@@ -38,7 +40,7 @@ def got(desk, ask):
     try:
         return ask()
     except NotYetError as needed:
-        make = needed.make
+        _, make = needed.args
     desk.start("reading", lambda job: make(), quiet=True).join()
     assert desk.job.error == ""
     return got(desk, ask)
@@ -81,17 +83,20 @@ def test_an_error_is_told_and_tried_again():
     Path("trees/zip.csv").rename("lost.csv")
     with pytest.raises(NotYetError) as needed:
         got(desk, lambda: desk.proposer) and desk.hierarchy("zip")
-    job = desk.start("reading", lambda job: needed.value.make(), quiet=True)
+    job = desk.start("reading", lambda job: needed.value.args[1](), quiet=True)
     job.join()
     assert "zip.csv" in job.error
     Path("lost.csv").rename("trees/zip.csv")
     assert got(desk, lambda: desk.hierarchy("zip")).findings == ()
 
 
-def test_a_table_without_quasi_identifiers_can_be_begun(folder):
-    table = pytest.importorskip("pymoo_anon.app.table", reason="needs nicegui")
+def test_any_table_can_be_begun_under_the_name_that_init_gives(folder):
+    project = pytest.importorskip("pymoo_anon.app.project", reason="needs nicegui")
     Path("odd.csv").write_text("reading\n" + "".join(f"{i}.5\n" for i in range(30)), encoding="utf-8")
-    found = table._begun(SimpleNamespace(desk=Desk(folder)), Job(""), "odd.csv")
-    assert found["risk"] is None
-    assert "odd.toml" in found["proposer"].propose(folder / "odd.toml").texts
-    assert table._begun(SimpleNamespace(desk=Desk(folder)), Job(""), "mine.csv")["risk"].n_rows == 40
+    with closing(sqlite3.connect("data.sqlite")) as database:
+        pd.read_csv("mine.csv", dtype=str).to_sql("my persons", database, index=False)
+    for name, stem, n_rows in (("odd.csv", "odd", None), ("mine.csv", "mine", 40), ("data.sqlite", "my_persons", 40)):
+        found = project.look_at(Desk(folder), name, Job(""))
+        assert getattr(found["risk"], "n_rows", None) == n_rows
+        assert found["proposer"].reading.source.stem == stem
+        assert f"{stem}.toml" in found["proposer"].propose(folder / f"{stem}.toml").texts

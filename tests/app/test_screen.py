@@ -135,6 +135,7 @@ def test_the_whole_way_is_that_of_the_commands(browser):
         assert "Report of an anonymized release" in page.frame_locator("iframe").locator("h1").inner_text()
         press(page, "Release")
         see(page, "people-release.csv exists; the box beside the button replaces it")
+    assert not [path for path in Path().iterdir() if not path.name.startswith(("people", "hierarchies"))]
     # The project file and the commands make the same.
     assert Study.open("people.toml").verify() == {Path("people-release.csv"): []}
     shown = Path("people-release.csv").read_bytes()
@@ -322,25 +323,18 @@ def test_a_wide_table_on_a_phone_and_by_keys_alone(browser):
     assert Path("wide-release.csv").is_file()
 
 
-def init_endless_search():
+def test_pages_and_a_reload_show_one_search_that_stops_with_what_it_has(browser):
+    # The other page still reads this table when the search begins.
+    write_census(100_000)
     run("init", "people.csv")
     project = Path("people.toml")
     endless = '[search]\nalgorithm = "pbgea"\ngenerations = 1000000'
     project.write_text(project.read_text(encoding="utf-8").replace("[search]", endless), encoding="utf-8")
-
-
-def test_two_pages_and_a_reload_show_one_search_that_stops_with_what_it_has(browser):
-    # The other page still reads this table when the search begins.
-    write_census(100_000)
-    init_endless_search()
     with served("people.toml") as address, visited(browser, f"{address}?step=4") as page:
-        page.get_by_label("Algorithm").click()
-        page.get_by_role("option", name="Pareto local search").click()
-        project = Path("people.toml")
-        wait_until(lambda: 'algorithm = "pls"' in project.read_text(encoding="utf-8"))
-        page.get_by_label("Algorithm").click()
-        page.get_by_role("option", name="PBG-EA").click()
-        wait_until(lambda: 'algorithm = "pbgea"' in project.read_text(encoding="utf-8"))
+        for words, name in (("Pareto local search", "pls"), ("PBG-EA", "pbgea")):
+            page.get_by_label("Algorithm").click()
+            page.get_by_role("option", name=words).click()
+            wait_until(lambda name=name: f'algorithm = "{name}"' in project.read_text(encoding="utf-8"))
         with visited(browser, address) as other:
             press(page, "Search")
             stop = page.get_by_role("button", name="Stop, and keep what is there")
@@ -350,25 +344,22 @@ def test_two_pages_and_a_reload_show_one_search_that_stops_with_what_it_has(brow
             other.get_by_role("button", name="Stop, and keep what is there").wait_for()
             press(other, "Count unique rows")
             see(other, re.compile("wait for the end of this work"))
+            with visited(browser, f"{address}?step=3") as third:
+                see(third, re.compile("Other work is running"))
+                stop.click()
+                see(page, re.compile(r"not proven \(Ctrl-C\)"))
+                see(third, "Each bound can be met.")
+            before = Study.open("people.toml").record["n_unique"]
+            press(page, "Go on with the search that did not end")
+            page.locator("#growing svg").wait_for()
             stop.click()
             see(page, re.compile(r"not proven \(Ctrl-C\)"))
+            assert Study.open("people.toml").record["n_unique"] >= before
             other.get_by_label("role of diagnosis").select_option("drop")
             see(other, "your choice; the guess is sensitive")
         press(page, "5 Front")
         see(page, re.compile("out of date"))
     assert len(pd.read_csv("people-front/front.csv")) > 0
-
-
-def test_a_page_opened_during_a_search_waits_for_its_end(browser):
-    write_census()
-    init_endless_search()
-    with served("people.toml") as address, visited(browser, f"{address}?step=4") as page:
-        press(page, "Search")
-        page.locator("#growing svg").wait_for()
-        with visited(browser, address) as other:
-            see(other, re.compile("Other work is running"))
-            press(other, "Stop, and keep what is there")
-            other.get_by_label("role of diagnosis").wait_for()
 
 
 def test_attackers_reach_nothing(browser):
@@ -379,26 +370,15 @@ def test_attackers_reach_nothing(browser):
         root = f"http://127.0.0.1:{port}"
         socket = f"{address}_nicegui_ws/socket.io/?EIO=4&transport=polling"
         assert urlopen(address).status == urlopen(socket).status == 200
-        attacks = [
-            (root, {}),
+        for url, headers in (
             (f"{root}/_nicegui_ws/socket.io/?EIO=4&transport=polling", {}),
             (f"{root}/{token[::-1]}/", {}),
             (address, {"Host": f"attacker.example:{port}"}),
-            (address, {"Origin": "https://attacker.example"}),
             (socket, {"Origin": "https://attacker.example"}),
-            (socket, {"Origin": "null"}),
-        ]
-        for url, headers in attacks:
+        ):
             with pytest.raises(HTTPError, match=r"403"):
                 urlopen(Request(url, headers=headers))
-        for path in (
-            "report",
-            "../people.csv",
-            "..%2f..%2fpeople.csv",
-            "people.csv",
-            "_nicegui/../people.csv",
-            "%2e%2e/people.csv",
-        ):
+        for path in ("report", "people.csv", "../people.csv", "..%2f..%2fpeople.csv", "_nicegui/../people.csv"):
             with pytest.raises(HTTPError, match=r"40[34]"):
                 urlopen(address + path)
         # A page of another origin can open no websocket and read nothing.

@@ -52,19 +52,20 @@ def test_a_paper_without_results_is_an_error(results):
         claims.text()
 
 
-@pytest.mark.parametrize("found", [{}, {"claims": []}], ids=["none", "empty"])
-def test_results_without_claims_are_an_error(results, found):
-    (results / "dewri2010.json").write_text(json.dumps(found))
-    with pytest.raises(ValueError, match=r"dewri2010\.json must hold claims"):
-        claims.text()
-
-
-@pytest.mark.parametrize("change", [{"verdict": "perhaps"}, {"here": ""}], ids=["verdict", "figure"])
-def test_a_claim_without_a_part_is_an_error(results, change):
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (None, r"dewri2010\.json must hold claims"),
+        ({"verdict": "perhaps"}, "must tell of each claim section, claim, verdict, here, paper"),
+        ({"here": ""}, "must tell of each claim section, claim, verdict, here, paper"),
+    ],
+    ids=["no claims", "verdict", "figure"],
+)
+def test_results_without_whole_claims_are_an_error(results, change, said):
     path = results / "dewri2010.json"
     (made,) = json.loads(path.read_text())["claims"]
-    path.write_text(json.dumps({"claims": [{**made, **change}]}))
-    with pytest.raises(ValueError, match="must tell of each claim section, claim, verdict, here, paper"):
+    path.write_text(json.dumps({"claims": [{**made, **change}] if change else []}))
+    with pytest.raises(ValueError, match=said):
         claims.text()
 
 
@@ -72,8 +73,6 @@ def test_verdicts_count_cases():
     assert record.verdict([True, True]) == "holds"
     assert record.verdict([True, False]) == "holds in part"
     assert record.verdict([False, False]) == "does not hold"
-    with pytest.raises(ValueError, match="found must be one of holds, holds in part, does not hold, got 'nearly'"):
-        record.claim("7", "claim", "0.94", "0.96", "nearly")
 
 
 @pytest.mark.parametrize(

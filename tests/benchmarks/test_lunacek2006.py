@@ -9,17 +9,14 @@ import pytest
 
 from benchmarks import record
 from benchmarks.papers import lunacek2006
-from benchmarks.papers.lunacek2006_optimum import beside, curve, paragraphs
+from benchmarks.papers.lunacek2006_optimum import beside, curve, second_half
 
 
 @pytest.fixture
 def results(tmp_path, monkeypatch):
-    """Make results of two old trials and a study of three parts.
-
-    The two trials were run before runs had a task.
-    """
+    """Make results of two trials, and a study of two parts."""
     monkeypatch.setattr(record, "RESULTS", tmp_path)
-    runs = [{"variant": "TRAD", "population": 200, "seed": seed, "loss": 10.0 + seed} for seed in (1, 2)]
+    runs = [{"task": ["trial", "TRAD", 200, seed, 30_000], "loss": 10.0 + seed} for seed in (1, 2)]
     (tmp_path / "lunacek2006.json").write_text(json.dumps({"runs": runs, "minutes": 3}))
     parts = {"trials": [["trial", "TRAD", 200, seed, 30_000] for seed in (1, 2, 3)], "proof": [["proof"]]}
     monkeypatch.setattr(lunacek2006, "PARTS", parts)
@@ -41,7 +38,7 @@ def test_only_what_is_missing_is_run(results, monkeypatch, options, expected):
     monkeypatch.setattr(sys, "argv", ["lunacek2006.py", *options])
     lunacek2006.main()
     assert ran == expected
-    kept = lunacek2006.known()
+    kept = record.stored("lunacek2006")
     tasks = [one["task"] for one in kept["runs"]] + [one["task"] for one in kept.get("proof", [])]
     assert tasks == [*lunacek2006.PARTS["trials"][:2], *expected]
     assert [one["loss"] for one in kept["runs"]][:2] == [11.0, 12.0]
@@ -50,7 +47,7 @@ def test_only_what_is_missing_is_run(results, monkeypatch, options, expected):
 def test_a_run_takes_the_place_of_an_earlier_one(results):
     for seed in (2, 3, 1):
         lunacek2006.keep("trials", {"task": ["trial", "TRAD", 200, seed, 30_000], "loss": float(seed)})
-    assert [one["loss"] for one in lunacek2006.known()["runs"]] == [1.0, 2.0, 3.0]
+    assert [one["loss"] for one in record.stored("lunacek2006")["runs"]] == [1.0, 2.0, 3.0]
 
 
 def test_rows_count_runs_that_end_in_the_optimum():
@@ -70,7 +67,7 @@ def test_a_curve_is_the_least_loss_of_what_has_so_large_a_k():
 
 def test_the_second_half_of_the_stored_page_is_that_of_the_stored_figures():
     page = (record.RESULTS / "lunacek2006.md").read_text(encoding="utf-8")
-    told = "\n\n".join(paragraphs(lunacek2006.known(), list(lunacek2006.COLOURS))) + "\n"
+    told = second_half(record.stored("lunacek2006"), list(lunacek2006.COLOURS)) + "\n"
     # Tables may be stored with other widths.
     stored, now = (re.sub("[ -]+", " ", text) for text in (page, told))
     assert stored.endswith(now)

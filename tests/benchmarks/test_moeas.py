@@ -14,12 +14,11 @@ from tasks import minimal
 
 from benchmarks import record
 from benchmarks.moeas import study as moeas
-from benchmarks.moeas.pages import marks, part_page
-from benchmarks.moeas.pictures import LEAST, LOOKS, course
+from benchmarks.moeas.pages import LEAST, LOOKS, course, marks, part_page
 from benchmarks.moeas.problems import ALGORITHMS, TASKS, refusal
-from benchmarks.moeas.references import BestKnown
 from benchmarks.moeas.runs import BEYOND, Budgets, Judge, Log, check_log, judged, replay, run
 from benchmarks.moeas.statistics import interval, median
+from benchmarks.moeas.study import BestKnown
 from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
@@ -41,38 +40,34 @@ def rows_of(F):
 @st.composite
 def logs(draw):
     """Draw a log of batches of points, values and feasibility."""
-    log, keys = Log(), set()
+    log = Log()
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
     values, allowed = rng.integers(0, 5, (20, 2)).astype(float), rng.random(20) < draw(st.sampled_from([0.5, 1.0]))
     for size in draw(st.lists(st.integers(1, 7), min_size=1, max_size=6)):
         X = rng.integers(0, 20, (size, 1))
-        first = []
-        for own in X[:, 0].tolist():
-            first.append(own not in keys)
-            keys.add(own)
         log.X.append(X)
         log.F.append(values[X[:, 0]])
         log.feasible.append(allowed[X[:, 0]])
-        log.first.append(np.array(first))
     return log
 
 
 @given(log=logs(), distinct=st.integers(1, 15), total=st.integers(1, 40))
 def test_budgets_are_what_a_walk_along_the_log_finds(log, distinct, total):
     budgets = Budgets((1, distinct) if distinct > 1 else (1,), (total,), 100)
-    seen, spent, (X, F) = replay(log, budgets)
+    seen, spent, X, F = replay(log, budgets)
     walk = list(zip(np.concatenate(log.X)[:, 0], np.concatenate(log.F), np.concatenate(log.feasible), strict=True))
     last = 0
-    for kind, most in budgets.all:
+    for budget in budgets.all:
+        kind, most = budget.split()
         met, used = set(), []
         for point, values, feasible in walk:
-            if len(met | {point}) > most if kind == "distinct" else len(used) == most:
+            if len(met | {point}) > int(most) if kind == "distinct" else len(used) == int(most):
                 break
             met.add(point)
             used.append((values, feasible))
-        assert spent[kind, most] == (len(met), len(used))
+        assert spent[budget] == (len(met), len(used))
         kept = np.array([values for values, feasible in used if feasible]).reshape(-1, 2)
-        assert rows_of(seen[kind, most]) == rows_of(minimal(kept))
+        assert rows_of(seen[budget]) == rows_of(minimal(kept))
         last = max(last, len(used))
     kept = np.array([values for _, values, feasible in walk[:last] if feasible]).reshape(-1, 2)
     assert rows_of(F) == rows_of(minimal(kept))
@@ -105,25 +100,26 @@ def test_a_run_gives_what_steps_by_hand_give(name, kind):
         algorithm.next()
         used = {"distinct": len(set(points)), "total": len(points)}
         front = algorithm.opt[algorithm.opt.get("feas")].get("F").reshape(-1, problem.n_obj)
-        results.update({budget: minimal(front) for budget in budgets.all if used[budget[0]] <= budget[1]})
+        split = {budget: budget.split() for budget in budgets.all}
+        results.update({one: minimal(front) for one, (kind, most) in split.items() if used[kind] <= int(most)})
     for budget in budgets.all:
         assert rows_of(found.own[budget]) == rows_of(results[budget])
     for n in budgets.total:
         feasible = np.array([F for F, feas in values[:n] if feas]).reshape(-1, problem.n_obj)
-        assert rows_of(found.seen["total", n]) == rows_of(minimal(feasible))
+        assert rows_of(found.seen[f"total {n}"]) == rows_of(minimal(feasible))
     assert found.ended == (not algorithm.has_next())
     assert max(spent for _, spent in found.spent.values()) <= 60
-    assert check_log(problem, [found]) == 8
+    check_log(problem, found)
 
 
 def test_an_own_result_is_never_of_more_than_the_budget():
     """Report a first population within the budget, not one point more."""
     problem = OURS["two objectives"].fresh_copy()
     found = run(problem, NSGA2(pop_size=6, **OPERATORS), 1, Budgets((40,), (5, 6, 11, 12), 60))
-    assert len(found.own["total", 5]) == 0
-    assert len(found.seen["total", 5]) > 0
-    assert rows_of(found.own["total", 6]) == rows_of(found.own["total", 11])
-    assert found.spent["total", 11] == (len(np.unique(found_points(problem, 11), axis=0)), 11)
+    assert len(found.own["total 5"]) == 0
+    assert len(found.seen["total 5"]) > 0
+    assert rows_of(found.own["total 6"]) == rows_of(found.own["total 11"])
+    assert found.spent["total 11"] == (len(np.unique(found_points(problem, 11), axis=0)), 11)
 
 
 class Population(NSGA2):
@@ -140,7 +136,7 @@ def test_an_own_result_has_no_row_that_breaks_a_constraint():
     F, G = problem.evaluate(algorithm.opt.get("X"), return_values_of=["F", "G"])
     feasible = (G <= 0).all(axis=1)
     assert 0 < feasible.sum() < len(feasible)
-    assert rows_of(found.own["total", 12]) == rows_of(minimal(F[feasible]))
+    assert rows_of(found.own["total 12"]) == rows_of(minimal(F[feasible]))
 
 
 def found_points(problem, n):
@@ -156,9 +152,9 @@ def found_points(problem, n):
 def test_a_log_of_other_values_is_refused():
     problem = OURS["two objectives"].fresh_copy()
     found = run(problem, PBGEA(pop_size=6), 1, Budgets((10,), (10,), 20))
-    found.sample[1][0] += 1
+    found.F[0] += 1
     with pytest.raises(ValueError, match=r"^logged values must be those of the problem, got others at \[\["):
-        check_log(problem, [found])
+        check_log(problem, found)
 
 
 def test_measures_of_a_front():

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from arx_projects import IDENTIFYING, INSENSITIVE, QUASI, SENSITIVE, config_of, definition_of, entries, write
-from command import read_front, run
+from command import refused, run
 
 from benchmarks.papers.arx_optima import COLUMN, EIGHT, FOLDER, NINE, Node, Plain
-from pymoo_anon.study import arx
+from pymoo_anon.study import Study, arx
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.tables import open_table, table_of
 
@@ -75,77 +75,69 @@ def test_what_is_taken_over(folder):
         assert line in " ".join(said.split())
         assert line in text
     run("search", "my.toml")
-    front, _ = read_front(own)
+    front = Study(own).front
     assert front.X[:, 0].min() >= 1
     run("release", "my.toml", "--row", "1")
     assert run("verify", "my.toml") == f"{own.release}: holds.\n"
     assert "name" not in pd.read_csv(own.release.path)
 
 
-@pytest.mark.parametrize(
-    ("model", "bound"),
-    [
-        ("5-anonymity", "k>=5"),
-        ("distinct-3-diversity for attribute 'a'", "l:a>=3"),
-        ("entropy-2.5-diversity for attribute 'a'", "entropy-l:a>=2.5"),
-        ("shannon-entropy-3.0-diversity for attribute 'a b'", "entropy-l:a b>=3.0"),
-        ("0.2-closeness with equal distance for attribute 'a'", "t:a<=0.2"),
-        ("0.2-closeness with equal ground-distance for attribute 'a'", "t:a<=0.2"),
-        ("1.0-disclosure privacy for attribute 'a'", "delta:a<=1.0"),
-        ("2.0-basic likeness for attribute 'a'", "beta:a<=2.0"),
-        ("enhanced-2.0-likeness for attribute 'a'", "enhanced-beta:a<=2.0"),
-        ("recursive-(4.0,3)-diversity for attribute 'a'", None),
-        ("grassberger-entropy-3.0-diversity for attribute 'a'", None),
-        ("0.2-closeness with hierarchical distance for attribute 'a'", None),
-        ("0.2-closeness with ordered distance for attribute 'a'", None),
-        ("(<0.1)-avg-reidentification-risk", None),
-    ],
-)
-def test_privacy_models(model, bound):
-    assert arx._bound(model) == bound
+#: Models for an attribute a, and bounds of it, or None for those that are left out.
+MODELS = {
+    "5-anonymity": "k>=5",
+    "distinct-3-diversity for attribute 'a'": "l:a>=3",
+    "entropy-2.5-diversity for attribute 'a'": "entropy-l:a>=2.5",
+    "shannon-entropy-3.0-diversity for attribute 'a b'": "entropy-l:a b>=3.0",
+    "0.2-closeness with equal distance for attribute 'a'": "t:a<=0.2",
+    "0.2-closeness with equal ground-distance for attribute 'a'": "t:a<=0.2",
+    "1.0-disclosure privacy for attribute 'a'": "delta:a<=1.0",
+    "2.0-basic likeness for attribute 'a'": "beta:a<=2.0",
+    "enhanced-2.0-likeness for attribute 'a'": "enhanced-beta:a<=2.0",
+    "recursive-(4.0,3)-diversity for attribute 'a'": None,
+    "grassberger-entropy-3.0-diversity for attribute 'a'": None,
+    "0.2-closeness with hierarchical distance for attribute 'a'": None,
+    "0.2-closeness with ordered distance for attribute 'a'": None,
+    "(<0.1)-avg-reidentification-risk": None,
+}
+
+
+def test_privacy_models():
+    assert {model: arx._bound(model) for model in MODELS} == MODELS
 
 
 BOMB = '<!DOCTYPE a [<!ENTITY x "xxxx"><!ENTITY y "&x;&x;">]><definition>&y;</definition>'
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"input/definition.xml": BOMB}, "input/definition.xml must not declare a document type: ARX writes none"),
-        ({"input/definition.xml": "<definition>"}, "input/definition.xml must be XML, got no element found"),
-        ({"input/config.xml": None}, "must be a project of ARX, which holds input/config.xml, got none"),
-        ({"data/input.csv": ""}, "data/input.csv must hold a table, got nothing"),
-        (
-            {"data/input.csv": project()["data/input.csv"].splitlines()[0]},
-            "data/input.csv must hold a table, got no row",
-        ),
-        ({"input/hierarchies/zip.csv": ""}, "input/hierarchies/zip.csv must hold a hierarchy, got nothing"),
-        ({"data/input.csv": b"a;b\n\xff;1\n"}, "data/input.csv must be text in UTF-8, got the byte 0xff"),
-        ({"data/input.csv": "a;b\n1\n"}, "data/input.csv must have as many fields in every row"),
-        ({"data/input.csv": "other\n1\n"}, "must say what every column is, got nothing of ['other']"),
-        ({"input/config.xml": config_of([], "x")}, "input/config.xml must hold numbers from 0, got 'x'"),
-        ({"project.xml": "<project><separator>ab</separator></project>"}, 'must be CSV, got "delimiter" must be'),
-        ({"../outside.xml": "<a/>"}, "must hold files inside of its own folders alone, got '../outside.xml'"),
-        ({"/etc/passwd": "x"}, "must hold files inside of its own folders alone, got '/etc/passwd'"),
-        ({"a\\..\\..\\b": "x"}, "must hold files inside of its own folders alone, got"),
-        (
-            {"input/definition.xml": definition_of([("name", "SECRET", None, [])])},
-            "must say what every column is",
-        ),
-        (
-            {"input/definition.xml": definition_of([(n, "SECRET", None, []) for n in ROWS[0]])},
-            "must give 'name' a type of ARX, got 'SECRET'",
-        ),
-        (
-            {"input/definition.xml": definition_of([(n, QUASI, ("x", "All"), []) for n in ROWS[0]])},
-            "must give 'name' whole levels, got 'x'",
-        ),
-    ],
-)
-def test_what_is_refused(folder, changes, words):
-    write("my.deid", project(**changes))
-    assert words in run("init", "my.deid", code=2)
-    assert sorted(path.name for path in folder.iterdir()) == ["my.deid"]
+def odd_definition(kind, levels=None, names=ROWS[0]):
+    return definition_of([(name, kind, levels, []) for name in names])
+
+
+#: Changed entries, and what is told of them, with … for the entry.
+WRONG = [
+    ("input/definition.xml", BOMB, "… must not declare a document type: ARX writes none"),
+    ("input/definition.xml", "<definition>", "… must be XML, got no element found"),
+    ("input/definition.xml", odd_definition("SECRET", names=["name"]), "must say what every column is"),
+    ("input/definition.xml", odd_definition("SECRET"), "must give 'name' a type of ARX, got 'SECRET'"),
+    ("input/definition.xml", odd_definition(QUASI, ("x", "All")), "must give 'name' whole levels, got 'x'"),
+    ("input/config.xml", None, "must be a project of ARX, which holds input/config.xml, got none"),
+    ("input/config.xml", config_of([], "x"), "… must hold numbers from 0, got 'x'"),
+    ("input/hierarchies/zip.csv", "", "… must hold a hierarchy, got nothing"),
+    ("data/input.csv", "", "… must hold a table, got nothing"),
+    ("data/input.csv", project()["data/input.csv"].splitlines()[0], "… must hold a table, got no row"),
+    ("data/input.csv", b"a;b\n\xff;1\n", "… must be text in UTF-8, got the byte 0xff"),
+    ("data/input.csv", "a;b\n1\n", "… must have as many fields in every row"),
+    ("data/input.csv", "other\n1\n", "must say what every column is, got nothing of ['other']"),
+    ("project.xml", "<project><separator>ab</separator></project>", 'must be CSV, got "delimiter" must be'),
+    ("../outside.xml", "<a/>", "must hold files inside of its own folders alone, got '../outside.xml'"),
+    ("/etc/passwd", "x", "must hold files inside of its own folders alone, got '/etc/passwd'"),
+    ("a\\..\\..\\b", "x", "must hold files inside of its own folders alone, got"),
+]
+
+
+@pytest.mark.parametrize(("entry", "content", "words"), WRONG)
+def test_what_is_refused(folder, entry, content, words):
+    write("my.deid", project(**{entry: content}))
+    assert words.replace("…", entry) in refused("init", "my.deid")
 
 
 def test_what_is_no_project(folder, monkeypatch):
@@ -246,7 +238,8 @@ def test_nine_attributes_give_the_optimum_of_arx(adult_rows, folder, levels, wei
     run("init", "adult.deid")
     run("search", "adult.toml", "--algorithm", "bnb")
     own = read_project(Path("adult.toml"))
-    front, record = read_front(own)
+    study = Study(own)
+    front, record = study.front, study.record
     assert record["certified"]
     (node,) = front.X.tolist()
     names = list(front.table.quasi_identifiers)

@@ -9,12 +9,14 @@ from command import FILES, SMALL, command, front, own, record, run, search, writ
 
 from pymoo_anon import __version__
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import DeltaDisclosure, KAnonymity
+from pymoo_anon.objectives import DeltaDisclosure, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.study import search as searching
 from pymoo_anon.study.names import ALGORITHMS, MEASURES
-from pymoo_anon.study.options import Settings
+from pymoo_anon.study.options import Settings, record_of
 from pymoo_anon.study.search import algorithm_for
+from pymoo_anon.study.tables import problem_of, suppression_of
+from pymoo_anon.table import AtMost, Below, Violating
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -64,8 +66,9 @@ def test_same_seed_same_front():
 @pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])
 def test_every_generalization_keeps_what_is_required(algorithm):
     bounds = ["--require", "k>=10", "--require", "t <= 0.6", "--require", "precision>=0.1"]
-    result = search("--rows", "300", "--objectives", "k,GLM", "--algorithm", algorithm, *bounds)
-    assert result.exit_code == 0, result.output
+    said = run("search", "--rows", "300", "--objectives", "k,GLM", "--algorithm", algorithm, "--verbose", *bounds)
+    assert "n_gen" in said
+    assert f"; {ALGORITHMS[algorithm].words} (asked for).\n" in said
     found = front()
     assert list(found)[-5:-1] == ["k", "GLM", "t", "precision"]
     assert len(found) > 1
@@ -79,11 +82,9 @@ def test_every_generalization_keeps_what_is_required(algorithm):
 @pytest.mark.parametrize("algorithm", ["pls", "pbgea", "bnb", "exhaustive"])
 def test_what_no_generalization_keeps_is_an_error(algorithm):
     arguments = ["--rows", "300", "--algorithm", algorithm, "--objectives", "k,GLM", "--require", "k>=301"]
-    result = search(*arguments)
-    assert result.exit_code == 2
     among = r"among the \d+ that were visited" if algorithm in ("pls", "pbgea") else "in the lattice"
     message = f"Error: no generalization {among} satisfies k>=301; require less, or allow more suppression"
-    assert re.fullmatch(message, result.stderr.strip())
+    assert re.fullmatch(message, run("search", *arguments, code=2).strip())
     assert os.listdir() == []
 
 
@@ -92,33 +93,8 @@ def test_every_objective_has_a_short_name_that_works(first):
     names = MEASURES[first : first + 5]
     more = {"CM": ":sex", "household-risk": ":sex", "population-uniqueness": ":1000"}
     asked = ",".join(name + more.get(name, "") for name in names)
-    result = search("--rows", "60", "--generations", "3", "--objectives", asked)
-    assert result.exit_code == 0, result.output
+    run("search", "--rows", "60", "--generations", "3", "--objectives", asked)
     assert len(record()["objectives"]) == len(names)
-
-
-@pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])
-def test_verbose_shows_the_table_of_pymoo(algorithm):
-    result = search("--rows", "50", "--verbose", "--algorithm", algorithm, "--objectives", "k,GLM", "--seed", "3")
-    assert result.exit_code == 0, result.output
-    assert "n_gen" in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "rule"),
-    [
-        ([], "AtMost(limit=0.01)"),
-        (["--suppression", "0.1"], "AtMost(limit=0.1)"),
-        (["--suppression", "5"], "AtMost(limit=5)"),
-        (["--suppression", "0"], "AtMost(limit=0)"),
-        (["--suppression", "below:4"], "Below(k=4)"),
-        (["--suppression", "violating:0.1", "--require", "k>=5"], "Violating(limit=0.1)"),
-    ],
-)
-def test_suppression(arguments, rule):
-    result = search(*SMALL, *arguments)
-    assert result.exit_code == 0, result.output
-    assert record()["suppression"] == rule
 
 
 def test_larger_boxes_hold_fewer_members():
@@ -130,9 +106,8 @@ def test_larger_boxes_hold_fewer_members():
 
 @pytest.mark.usefixtures("adult_rows")
 def test_the_label_of_adult_is_no_quasi_identifier():
-    result = search("--demo", "adult", "--generations", "3", "--objectives", "k,GLM,CM")
-    assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("30,162 rows, 7 quasi-identifiers, 8,960 nodes; PBG-EA.\n")
+    result = run("search", "--demo", "adult", "--generations", "3", "--objectives", "k,GLM,CM")
+    assert result.startswith("30,162 rows, 7 quasi-identifiers, 8,960 nodes; PBG-EA.\n")
     assert "salary-class" not in front()
 
 
@@ -157,75 +132,75 @@ def test_a_proof_where_it_is_quick():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "name", "why"),
+    ("asked", "name", "why"),
     [
-        (["--generations", "100"], "pbgea", "--generations is an option of an evolutionary search"),
-        (["--pop-size", "20"], "pbgea", "--pop-size is an option of an evolutionary search"),
-        (["--suppression", "below:4"], "pls", "Below"),
-        (["--objectives", "k,delta"], "pls", "DeltaDisclosure('occupation') states no bounds"),
-        (["--algorithm", "nsga2"], "nsga2", "asked for"),
+        ({"generations": 100}, "pbgea", "--generations is an option of an evolutionary search"),
+        ({"pop_size": 20}, "pbgea", "--pop-size is an option of an evolutionary search"),
+        ({"suppression": "below:4"}, "pls", "Below"),
+        ({"objectives": "k,delta"}, "pls", "DeltaDisclosure('occupation') states no bounds"),
+        ({"algorithm": "nsga2"}, "nsga2", "asked for"),
     ],
 )
-def test_what_serves_where_a_proof_does_not(arguments, name, why):
-    result = search("--rows", "60", *arguments, "--verbose")
-    assert result.exit_code == 0, result.output
-    assert record()["algorithm"]["name"] == name
-    assert record()["algorithm"]["why"].startswith(why)
-    assert f"; {ALGORITHMS[name].words} ({record()['algorithm']['why']}).\n" in result.stdout
+def test_what_serves_where_a_proof_does_not(asked, name, why):
+    settings = Settings(**asked, given=frozenset(asked))
+    taken, told = algorithm_for(problem_of(make_census(60), record_of(settings)), settings)
+    assert (taken, told[: len(why)]) == (name, why)
 
 
 def test_local_search_evaluates_as_many_nodes_as_an_evolutionary_search_may_see():
     asked = ["--rows", "3000", "--algorithm", "pls", "--generations", "4", "--pop-size", "20"]
-    result = search(*asked)
-    assert result.exit_code == 0, result.output
+    run("search", *asked)
     assert 80 <= record()["n_unique"] < 100
     assert record()["n_unique"] == 17_920 - record()["n_undecided"]
     assert record()["stopped"] == "evaluations"
     before = len(front())
-    assert search(*asked, "--epsilon", "50,3,5000").exit_code == 0
+    run("search", *asked, "--epsilon", "50,3,5000")
     assert len(front()) < before
 
 
 def test_local_search_ends_without_a_proof():
-    result = search("--rows", "300", "--algorithm", "pls", "--objectives", "k,GLM", "--generations", "1000")
-    assert result.exit_code == 0, result.output
-    assert ", not proven (no new nodes). All: " in result.stdout
+    result = run("search", "--rows", "300", "--algorithm", "pls", "--objectives", "k,GLM", "--generations", "1000")
+    assert ", not proven (no new nodes). All: " in result
     assert (record()["certified"], record()["stopped"]) == (False, "no new nodes")
     assert record()["n_undecided"] == 17_920 - record()["n_unique"] > 0
 
 
-def test_a_large_table_is_searched_without_a_proof(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.study.search.QUICK", 17_920 * 293 - 1)
-    search("--rows", "300")
-    why = "17,920 nodes with 293 tuples each are more than are known to be proven quickly"
-    assert record()["algorithm"]["why"] == why
-    monkeypatch.setattr("pymoo_anon.study.search.QUICK", 17_920 * 293)
-    search("--rows", "300")
-    assert record()["algorithm"]["name"] == "bnb"
-
-
 def test_a_small_lattice_is_visited_whole_where_nothing_is_bounded(folder):
     write_own_table(folder)
-    result = search(*own(paid="sensitive")[:3], "--objectives", "k,delta")
-    assert result.exit_code == 0, result.output
+    run("search", *own(paid="sensitive")[:3], "--objectives", "k,delta")
     why = "local search would visit as many as all of the 6 nodes"
     assert record()["algorithm"] == {"name": "exhaustive", "why": why}
     assert (record()["certified"], record()["n_undecided"], record()["stopped"]) == (True, 0, "proof complete")
 
 
-@pytest.mark.parametrize(("generations", "name"), [(1792, "exhaustive"), (1791, "pls")])
-def test_a_lattice_is_visited_whole_where_local_search_would_visit_as_many_nodes(generations, name):
-    problem = LatticeProblem(make_census(20), [KAnonymity(), DeltaDisclosure("occupation")])
-    settings = Settings(generations=generations, pop_size=10)
-    assert algorithm_for(problem, settings)[0] == name
+def test_what_serves_depends_on_the_size_of_the_lattice(monkeypatch):
+    without_bounds = LatticeProblem(make_census(20), [KAnonymity(), DeltaDisclosure("occupation")])
+    for generations, name in ((1792, "exhaustive"), (1791, "pls")):
+        # Local search would visit as many nodes.
+        assert algorithm_for(without_bounds, Settings(generations=generations, pop_size=10))[0] == name
+    problem = LatticeProblem(make_census(300), [KAnonymity(), GeneralLossMetric()])
+    monkeypatch.setattr(searching, "QUICK", 17_920 * 293)
+    assert algorithm_for(problem, Settings())[0] == "bnb"
+    monkeypatch.setattr(searching, "QUICK", 17_920 * 293 - 1)
+    why = "17,920 nodes with 293 tuples each are more than are known to be proven quickly"
+    assert algorithm_for(problem, Settings()) == ("pls", why)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [("0.1", AtMost(0.1)), ("5", AtMost(5)), ("0", AtMost(0)), ("below:4", Below(4)), ("violating:.1", Violating(0.1))],
+)
+def test_rules_of_suppression(text, rule):
+    assert repr(suppression_of(text)) == repr(rule)
 
 
 @pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])
 def test_a_limit_of_time(algorithm):
-    result = search("--rows", "3000", "--algorithm", algorithm, "--time-limit", "0.0001", "--objectives", "k,GLM")
-    assert result.exit_code == 0, result.output
+    result = run(
+        "search", "--rows", "3000", "--algorithm", algorithm, "--time-limit", "0.0001", "--objectives", "k,GLM"
+    )
     left = record()["n_undecided"]
-    assert ", not proven (time limit). All: " in result.stdout
+    assert ", not proven (time limit). All: " in result
     assert (record()["certified"], record()["stopped"]) == (False, "time limit")
     assert 0 < left < 17_920
     assert record()["n_unique"] <= 17_920 - left
@@ -240,7 +215,7 @@ def test_a_limit_of_time_does_not_stop_what_compiles(monkeypatch):
         return real(problem, name, settings, **kwargs)
 
     monkeypatch.setattr(searching, "search", noted)
-    assert search("--rows", "300", "--time-limit", "60").exit_code == 0
+    run("search", "--rows", "300", "--time-limit", "60")
     assert limits == [None, 60.0]
 
 
@@ -254,13 +229,12 @@ def test_lattices_beyond_any_memory(folder, n):
         Path("trees", f"{name}.csv").write_text("a;ab;*\nb;ab;*\nc;cd;*\nd;cd;*\n")
     run("init", "wide.csv", "--hierarchies", "trees")
     wide = ["wide.toml", "--output", "front"]
-    result = search(*wide, "--time-limit", "1")
-    assert result.exit_code == 0, result.output
+    result = run("search", *wide, "--time-limit", "1")
     assert record()["algorithm"]["name"] == "pls"
     size = "282,429,536,481" if n == 24 else "about 10^33"
-    assert f"{size} nodes; Pareto local search.\n" in result.stdout
+    assert f"{size} nodes; Pareto local search.\n" in result
     assert record()["algorithm"]["why"].startswith(f"{size} nodes with ")
-    assert max(map(len, result.stdout.splitlines())) <= 160
+    assert max(map(len, result.splitlines())) <= 160
     for algorithm in ("bnb", "exhaustive"):
         result = search(*wide, "--algorithm", algorithm, "--output", algorithm, "--time-limit", "0.0001")
         if result.exit_code != 0:

@@ -24,21 +24,20 @@ from pymoo_anon.problems.journal import fingerprint
 from pymoo_anon.study import search as searching
 from pymoo_anon.study import stored as results
 from pymoo_anon.study.names import FILES
+from pymoo_anon.study.options import Settings, record_of
 from pymoo_anon.table import Hierarchy, Microdata
 
 
 @pytest.fixture(scope="module")
-def searched():
-    objectives = [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()]
-    problem = LatticeProblem(make_census(n_rows=2000), objectives, suppression=0.01)
-    front = problem.front(minimize(problem, ExhaustiveSearch())).sorted()
-    front.certified = True
-    return front
+def done():
+    """Make an exhaustive search of a demo, and what it found."""
+    own = searching.Run(Settings(rows=2000, algorithm="exhaustive", objectives="k,l:occupation,GLM"))
+    return own, own.search()
 
 
-def record_of(front):
-    found = searching.Found(front, seconds=2.0, n_undecided=0, stopped="proof complete")
-    return searching.search_record(found, {"seed": 1}, {"mine.csv": "ab12"}, ("exhaustive", "asked for"), 0.1234)
+@pytest.fixture
+def searched(done):
+    return done[1].front
 
 
 def text_of(front, width=160):
@@ -48,10 +47,10 @@ def text_of(front, width=160):
     return console.file.getvalue()
 
 
-def write(front, folder):
+def write(front, folder, **record):
     """Write a front to an output folder, as a search does."""
     with tried(folder, FILES, own=True) as temporary:
-        results.write_front(front, record_of(front), temporary)
+        results.write_front(front, record, temporary)
         return move_all(temporary, folder, FILES)
 
 
@@ -106,17 +105,18 @@ def test_no_heading_is_broken(width, n_sensitive):
     assert shown == whole[: len(shown)]
 
 
-def test_the_record(searched):
-    problem, record = searched.problem, record_of(searched)
-    assert record["options"] == {"seed": 1}
+def test_the_record(done):
+    (own, found), searched = done, done[1].front
+    problem, record = searched.problem, own.record(found)
+    assert record["options"] == record_of(own.settings)
     assert record["objectives"] == ["KAnonymity()", "DistinctLDiversity('occupation')", "GeneralLossMetric()"]
     assert (record["n_rows"], record["n_distinct"]) == (2000, problem.table.n_distinct)
     assert (record["n_nodes"], record["n_unique"], record["n_front"]) == (17_920, 17_920, len(searched))
     assert record["suppression"] == "AtMost(limit=0.01)"
-    assert record["inputs"] == {"sha256": {"mine.csv": "ab12"}}
+    assert record["inputs"] == {"sha256": {}}
     assert record["algorithm"] == {"name": "exhaustive", "why": "asked for"}
     assert (record["certified"], record["n_undecided"], record["stopped"]) == (True, 0, "proof complete")
-    assert (record["compile_seconds"], record["search_seconds"]) == (0.123, 2.0)
+    assert (record["compile_seconds"], record["search_seconds"]) == (0, round(found.seconds, 3))
     assert record["versions"]["pymoo_anon"] == pymoo_anon.__version__
     assert record["versions"]["numpy"] == np.__version__
     assert record["versions"]["python"] == platform.python_version()
@@ -124,16 +124,17 @@ def test_the_record(searched):
     assert record["platform"] == platform.platform()
 
 
-def test_the_files(searched, tmp_path):
+def test_the_files(done, searched, tmp_path):
     folder = tmp_path / "front"
-    paths = write(searched, folder)
+    record = json.loads(json.dumps(done[0].record(done[1]), default=str))
+    paths = write(searched, folder, **record)
     assert paths == [folder / "front.csv", folder / "front.png", folder / "run.json"]
     assert sorted(os.listdir(folder)) == ["front.csv", "front.png", "run.json"]
     assert pd.read_csv(paths[0]).to_numpy().tolist() == searched.to_frame().to_numpy().tolist()
     assert paths[0].read_bytes() == searched.to_frame().to_csv(index=False, lineterminator="\n").encode()
     assert paths[1].read_bytes().startswith(b"\x89PNG")
     front = {"sha256": hashlib.sha256(paths[0].read_bytes()).hexdigest()}
-    assert json.loads(paths[2].read_text(encoding="utf-8")) == {**record_of(searched), "front": front}
+    assert json.loads(paths[2].read_text(encoding="utf-8")) == {**record, "front": front}
 
 
 def test_the_table_of_a_front_is_written_as_pandas_would(tmp_path):

@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from command import FILES, SMALL, front, interrupt, record, run, search, without_compiling, write_own_table
+from command import FILES, SMALL, front, interrupt, record, refused, run, search, without_compiling, write_own_table
 
 from pymoo_anon import _files
+from pymoo_anon._files import alone
 from pymoo_anon.study import search as searching
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -35,11 +36,7 @@ def test_a_folder_that_cannot_be_written_is_found_before_any_work(monkeypatch, p
     monkeypatch.setattr(searching, "read_table", interrupt)
     Path("file").write_text("mine")
     Path("held/run.json").mkdir(parents=True)
-    result = search(*SMALL, "--output", path)
-    assert result.exit_code == 2, result.output
-    assert re.fullmatch(f"Error: {message}\n", result.stderr)
-    assert sorted(os.listdir()) == ["file", "held"]
-    assert os.listdir("held") == ["run.json"]
+    assert re.fullmatch(message, refused("search", *SMALL, "--output", path))
 
 
 @pytest.mark.parametrize("step", ["tempfile.mkdtemp", "Path.write_bytes"])
@@ -49,14 +46,11 @@ def test_a_folder_without_permission_or_space_is_found_before_any_work(monkeypat
 
     monkeypatch.setattr(searching, "read_table", interrupt)
     monkeypatch.setattr(f"pymoo_anon._files.{step}", fail)
-    result = search(*SMALL, "--output", "made")
-    assert result.exit_code == 2
-    hint = "make room there, or name another folder"
-    assert result.stderr == f"Error: made: nothing can be written there: No space left on device; {hint}\n"
-    assert os.listdir() == []
+    told = "made: nothing can be written there: No space left on device; make room there, or name another folder"
+    assert refused("search", *SMALL, "--output", "made") == told
 
 
-@pytest.mark.parametrize("stage", ["study.search.search_record", "visualization.fronts.plot_front"])
+@pytest.mark.parametrize("stage", ["study.search.Run.record", "visualization.fronts.plot_front"])
 def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(monkeypatch, stage):
     with monkeypatch.context() as patch:
         patch.setattr(f"pymoo_anon.{stage}", interrupt)
@@ -64,7 +58,7 @@ def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(mo
     assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
     assert result.stdout.endswith("All evaluations are kept in front/search.journal; --resume continues the search.\n")
     assert (os.listdir(), os.listdir("front")) == (["front"], ["search.journal"])
-    assert search(*SMALL, "--resume").exit_code == 0
+    run("search", *SMALL, "--resume")
     assert sorted(os.listdir("front")) == FILES
 
 
@@ -72,8 +66,7 @@ def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(mo
 def test_an_interrupted_search_leaves_no_file(monkeypatch, stage):
     monkeypatch.setattr(f"pymoo_anon.study.search.{stage}", interrupt)
     result = search(*SMALL)
-    assert result.exit_code == 130
-    assert result.stderr == "Interrupted: nothing was written.\n"
+    assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
     assert os.listdir() == []
 
 
@@ -92,8 +85,7 @@ def test_what_was_found_until_ctrl_c_is_written(monkeypatch, algorithm):
 
     monkeypatch.setattr("pymoo_anon.cli.search.working", interrupting)
     result = search("--rows", "3000", "--algorithm", algorithm, "--objectives", "k,GLM")
-    assert result.exit_code == 130
-    assert result.stderr == ""
+    assert (result.exit_code, result.stderr) == (130, "")
     assert sorted(os.listdir("front")) == [*FILES, "search.journal"]
     left = record()["n_undecided"]
     assert (record()["certified"], record()["stopped"]) == (False, "Ctrl-C")
@@ -153,8 +145,7 @@ def test_temporary_folders_of_ended_searches_are_removed():
         Path("front", name).mkdir(parents=True)
         Path("front", name, "front.csv").write_text("half")
     Path("front", f".pymoo_anon-{host}-{ended_process()}-abcdefgi").write_text("a file")
-    result = search(*SMALL)
-    assert result.exit_code == 0, result.output
+    run("search", *SMALL)
     assert sorted(name for name in os.listdir("front") if name[-1] != "i") == sorted([*kept, *FILES])
 
 
@@ -162,7 +153,7 @@ KILLED = """
 import os, signal, sys
 from pymoo_anon.cli import main
 from pymoo_anon.study import search as searching
-searching.search_record = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
+searching.Run.record = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
 sys.argv = ["pymoo-anon", "search", "--rows", "100", "--generations", "3"]
 main()
 """
@@ -175,7 +166,7 @@ def test_what_a_killed_search_left_is_removed_by_the_next():
     left, journal = sorted(os.listdir("front"))
     assert left.startswith(".pymoo_anon-")
     assert journal == "search.journal"
-    assert search(*SMALL).exit_code == 0
+    run("search", *SMALL)
     assert sorted(os.listdir("front")) == FILES
 
 
@@ -191,16 +182,13 @@ def test_names_are_printed_and_drawn_as_they_stand(folder):
     roles = [part for name in (names["diagnosis"], "paid") for part in ("--role", f"{name}=sensitive")]
     run("init", "mine.csv", "--hierarchies", "trees", "--role", "*=drop", *roles)
     output = ["--output", "$a$\x1b[1m"]
-    result = search("mine.toml", *output, "--objectives", f"k,l:{names['diagnosis']},l:paid,GLM")
-    assert result.exit_code == 0, result.output
+    result = run("search", "mine.toml", *output, "--objectives", f"k,l:{names['diagnosis']},l:paid,GLM")
     assert list(front("$a$\x1b[1m"))[:3] == [names["sex"], "k", "l of $dia$:cat:\\u202e"]
-    assert "s\\x1b[31me\\nx" in result.stdout
-    assert "l of $dia$:cat:\\u202e" in result.stdout
-    assert str(Path("$a$\\x1b[1m", "front.csv")) in result.stdout
-    assert not re.search("[\x1b\u202e]", result.stdout)
-    result = search("mine.toml", "--require", "l:a\x1b[1mb>=2")
-    assert result.exit_code == 2
-    assert not re.search("\x1b", result.stderr)
+    assert "s\\x1b[31me\\nx" in result
+    assert "l of $dia$:cat:\\u202e" in result
+    assert str(Path("$a$\\x1b[1m", "front.csv")) in result
+    assert not re.search("[\x1b\u202e]", result)
+    assert "\x1b" not in refused("search", "mine.toml", "--require", "l:a\x1b[1mb>=2")
 
 
 @pytest.mark.parametrize(("args", "said"), [(("out of it",), ": out of it"), ((), "")])
@@ -214,3 +202,69 @@ def test_what_needs_more_memory_than_there_is(monkeypatch, args, said):
     message = f"Error: out of memory{said}"
     assert run("search", *SMALL, code=2) == f"{message}; --algorithm pbgea needs the least\n"
     assert run("init", "t.csv", code=2) == f"{message}\n"
+
+
+lockable = pytest.mark.skipif(_files.fcntl is None, reason="the system knows no such locks")
+
+
+HOLDS = """
+import sys
+from pathlib import Path
+from pymoo_anon._files import alone
+with alone(Path("front")):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def is_free():
+    try:
+        with alone(Path("front")):
+            return True
+    except ValueError:
+        return False
+
+
+@lockable
+def test_the_second_search_is_refused_until_the_first_has_ended():
+    Path("front").mkdir()
+    with alone(Path("front")):
+        told = "another search writes to the folder 'front'; wait for its end, or name another folder by --output"
+        assert refused("search", *SMALL) == told
+        run("search", *SMALL, "--output", "another")
+    run("search", *SMALL)
+    assert sorted(os.listdir("front")) == FILES
+
+
+@lockable
+def test_a_search_holds_its_folder(monkeypatch):
+    free = []
+    monkeypatch.setattr("pymoo_anon.study.search.write_front", lambda *given: free.append(is_free()) or 1 / 0)
+    assert isinstance(search(*SMALL).exception, ZeroDivisionError)
+    assert free == [False]
+
+
+@lockable
+def test_a_killed_process_leaves_no_lock():
+    Path("front").mkdir()
+    command = [sys.executable, "-c", HOLDS]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "held\n"
+        assert not is_free()
+        process.kill()
+        process.wait()
+        assert is_free()
+    assert os.listdir("front") == []
+
+
+@lockable
+def test_where_nothing_can_be_locked_nobody_is_kept_out(monkeypatch):
+    def unsupported(*given):
+        raise OSError(95, "Operation not supported")
+
+    Path("front").mkdir()
+    with monkeypatch.context() as patched, alone(Path("front")):
+        patched.setattr(_files.fcntl, "flock", unsupported)
+        assert is_free()
+        patched.setattr(_files, "fcntl", None)
+        assert is_free()

@@ -1,17 +1,11 @@
 """Options declared once reach command line, project file and run record."""
 
-import json
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import typer
-from command import record, search
-from malformed_projects import RIGHT
 from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import command_of
@@ -27,69 +21,7 @@ from pymoo_anon.study.options import (
     record_of,
 )
 
-# A command line with one more search option. It reads arguments and answers line by line.
-ONE_MORE = """
-import io, json, sys, types
-from contextlib import redirect_stderr, redirect_stdout
-from importlib.util import find_spec
-spec = find_spec("pymoo_anon.study.options")
-source = open(spec.origin, encoding="utf-8").read()
-line = "    patience: int = option(3, 'How long to wait.', metavar='N', least=2, in_file=True, idle=('bnb',))"
-head, found, tail = source.partition("    seed: int")
-assert found
-module = types.ModuleType("pymoo_anon.study.options")
-sys.modules[module.__name__] = module
-exec(compile(head + line + chr(10) + found + tail, spec.origin, "exec"), module.__dict__)
-from pymoo_anon.cli import main
-for line in sys.stdin:
-    sys.argv[1:], code = json.loads(line), 0
-    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as error:
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-    print(json.dumps({"code": code, "out": out.getvalue(), "error": error.getvalue()}), flush=True)
-"""
-
-
 pytestmark = pytest.mark.usefixtures("own_table")
-
-
-@pytest.fixture
-def with_one_more(own_table):
-    """Return a function that runs a command with one more option."""
-    environment = {**os.environ, "COLUMNS": "120", "TERM": "dumb"}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, "-c", ONE_MORE], text=True, env=environment, **pipes) as process:
-
-        def answer(*arguments):
-            process.stdin.write(json.dumps(arguments) + "\n")
-            process.stdin.flush()
-            return SimpleNamespace(**json.loads(process.stdout.readline()))
-
-        yield answer
-        process.stdin.close()
-
-
-def test_a_line_declares_an_option_everywhere(with_one_more):
-    assert "--patience" in with_one_more("search", "--help").out
-    small = ["search", "--rows", "100", "--generations", "3"]
-    assert with_one_more(*small).code == 0
-    assert record()["options"]["patience"] == 3
-    assert with_one_more(*small, "--patience", "7").code == 0
-    assert record()["options"]["patience"] == 7
-    assert "2" in with_one_more(*small, "--patience", "1").error
-    done = with_one_more("search", "--algorithm", "bnb", "--patience", "7")
-    assert done.error == "Error: --patience cannot be combined with --algorithm bnb\n"
-    Path("my.toml").write_text(RIGHT.replace("seed = 1", "patience = 5"))
-    assert with_one_more("search", "my.toml").code == 0
-    assert record("out")["options"]["patience"] == 5
-    assert with_one_more("search", "my.toml", "--patience", "6").code == 0
-    assert record("out")["options"]["patience"] == 6
-    Path("my.toml").write_text(RIGHT.replace("seed = 1", "patience = 1"))
-    said = with_one_more("search", "my.toml").error
-    assert said == "Error: my.toml: [search] patience must be a whole number from 2, got 1\n"
-    assert "seed, output, got 'patience'" in search("my.toml").stderr
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,13 +5,15 @@ No partial file has a final name, and no evaluation is lost.
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from command import FILES, interrupt, record, search, without_compiling
+from command import FILES, front, interrupt, record, run, search, without_compiling
 
 #: Moments at which a search is killed.
 MOMENTS = [0, *(pytest.param(moment, marks=pytest.mark.slow) for moment in range(1, 6))]
@@ -54,8 +56,7 @@ def fronts(tmp_path_factory):
     found = {}
     for name, arguments in SEARCHES.items():
         output = tmp_path_factory.mktemp(name)
-        result = search(*arguments, "--output", str(output))
-        assert result.exit_code == 0, result.output
+        run("search", *arguments, "--output", str(output))
         found[name] = (output / "front.csv").read_bytes(), record(output)["n_unique"]
     return found
 
@@ -98,9 +99,8 @@ def test_a_killed_search_goes_on_as_if_it_never_stopped(fronts, moment):
     code, _, error = killed_after(n_records, number, SEARCHES[name])
     assert "Traceback" not in error
     check_nothing_is_partial(code, number)
-    result = search(*SEARCHES[name], "--output", "front", "--resume")
-    assert result.exit_code == 0, result.output
-    assert int(result.stdout.split("Resumed with ")[1].split()[0].replace(",", "")) > 0
+    result = run("search", *SEARCHES[name], "--output", "front", "--resume")
+    assert int(result.split("Resumed with ")[1].split()[0].replace(",", "")) > 0
     assert (Path("front", "front.csv").read_bytes(), record()["n_unique"]) == fronts[name]
     assert sorted(os.listdir("front")) == FILES
 
@@ -109,39 +109,35 @@ def test_without_resume_a_journal_is_mentioned_and_not_used(fronts):
     arguments = SEARCHES["pbgea"]
     Path("front").mkdir()
     Path("front/search.journal").write_bytes(b"pymoo_anon journal 1\nnot read at all")
-    result = search(*arguments, "--output", "front")
-    assert result.exit_code == 0, result.output
-    assert "front/search.journal: an earlier search did not end; --resume continues it." in result.stdout
+    result = run("search", *arguments, "--output", "front")
+    assert "front/search.journal: an earlier search did not end; --resume continues it." in result
     assert Path("front", "front.csv").read_bytes() == fronts["pbgea"][0]
     assert sorted(os.listdir("front")) == FILES
 
 
 def test_another_search_is_not_resumed(monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("pymoo_anon.study.search.search_record", interrupt)
+        patch.setattr("pymoo_anon.study.search.Run.record", interrupt)
         assert search(*SEARCHES["pbgea"]).exit_code == 130
     for more in (["--seed", "2"], ["--rows", "2999"], ["--objectives", "k,GLM"]):
-        result = search(*SEARCHES["pbgea"], *more, "--resume")
-        assert result.exit_code == 2
-        assert result.stderr == "Error: front/search.journal belongs to another search\n"
+        told = run("search", *SEARCHES["pbgea"], *more, "--resume", code=2)
+        assert told == "Error: front/search.journal belongs to another search\n"
     # The journal remains for the search to which it belongs.
-    assert search(*SEARCHES["pbgea"], "--resume").exit_code == 0
+    run("search", *SEARCHES["pbgea"], "--resume")
 
 
 @pytest.mark.parametrize("more", [[], ["--resume"]])
 def test_what_is_no_journal_stays(more):
     Path("front").mkdir()
     Path("front/search.journal").write_text("dear diary")
-    result = search("--rows", "300", "--generations", "3", *more)
-    assert result.exit_code == 2
-    assert result.stderr.startswith("Error: front/search.journal is no journal of a search, got b'dear diary'")
+    told = run("search", "--rows", "300", "--generations", "3", *more, code=2)
+    assert told.startswith("Error: front/search.journal is no journal of a search, got b'dear diary'")
     assert Path("front/search.journal").read_text() == "dear diary"
 
 
 def test_nothing_to_resume_is_no_error():
-    result = search("--rows", "300", "--generations", "3", "--resume")
-    assert result.exit_code == 0, result.output
-    assert "Resumed with 0 evaluated nodes.\n" in result.stdout
+    result = run("search", "--rows", "300", "--generations", "3", "--resume")
+    assert "Resumed with 0 evaluated nodes.\n" in result
 
 
 # The disk takes this many bytes of the journal, so that the last record is written by half.
@@ -169,7 +165,31 @@ def test_a_full_disk_stops_a_search_with_one_line(fronts):
     told = f"Error: front: nothing can be written there: No space left on device; {hint}\n"
     assert without_compiling(done.stderr) == told
     assert os.listdir("front") == ["search.journal"]
-    result = search(*arguments, "--resume")
-    assert result.exit_code == 0, result.output
-    assert "Resumed: 0 nodes" not in result.stdout
+    result = run("search", *arguments, "--resume")
+    assert "Resumed: 0 nodes" not in result
     assert Path("front", "front.csv").read_bytes() == fronts["pbgea"][0]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
+def test_ctrl_c_while_it_searches_writes_what_was_found():
+    # Compiled loops are on disk from here on.
+    run("search", "--rows", "300", "--algorithm", "pbgea", "--generations", "3")
+    shutil.rmtree("front")
+    call = [sys.executable, "-m", "pymoo_anon", "search", "--algorithm", "pbgea", "--generations", "1000000"]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        journal = Path("front/search.journal")
+        # Wait until hundreds of nodes are evaluated.
+        while not (journal.exists() and journal.stat().st_size > 20_000) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        # A shell may make its children ignore SIGINT. The program treats both signals alike.
+        process.send_signal(signal.SIGTERM)
+        try:
+            out, error = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert (process.returncode, without_compiling(error)) == (130, ""), out
+    assert sorted(os.listdir("front")) == [*FILES, "search.journal"]
+    assert record()["stopped"] == "Ctrl-C"
+    assert len(front()) > 0

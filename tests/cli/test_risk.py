@@ -1,10 +1,11 @@
-"""The commands `risk` and `compare`: any table before and after."""
+"""The commands `risk`, `compare` and `count`: any table before and after."""
 
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
-from command import answer, own, run, search
+from command import own, refused, run, search
 from rich.console import Console
 
 from pymoo_anon.cli.compare import run_compare
@@ -44,7 +45,7 @@ def test_the_columns_are_guessed_named_or_those_of_the_project():
     assert re.search(r"by all +40 +100\.0 % +40 +40\n", told)
     assert "Rows with a minimal set that singles them out: 40 by 1 column and 0 by 2 columns.\n  40 by note\n" in told
     Path("few.csv").write_text("note\nx\ny\n")
-    assert answer("risk", "few.csv")[0] == 2
+    run("risk", "few.csv", code=2)
 
 
 def test_two_files_are_compared_by_their_classes():
@@ -73,8 +74,45 @@ def test_two_releases_of_a_project_are_compared_by_their_people():
         r"By (?:class size|utility) (\d+) rows are better off with a.csv, (\d+) with b.csv, (\d+)", told
     )
     assert [sum(map(int, own)) for own in better] == [40, 40]
-    code, said = answer("compare", "a.csv", "mine.csv", "--project", "mine.toml")
-    assert (code, "mine.csv must be a release of mine.toml, got another file" in said) == (2, True)
+    told = refused("compare", "a.csv", "mine.csv", "--project", "mine.toml")
+    assert "mine.csv must be a release of mine.toml, got another file" in told
     Path("a.csv").write_text(Path("a.csv").read_text() + "\n")
-    code, said = answer("compare", "a.csv", "b.csv", "--project", "mine.toml")
-    assert (code, "a.csv has changed since its release" in said) == (2, True)
+    assert "a.csv has changed since its release" in refused("compare", "a.csv", "b.csv", "--project", "mine.toml")
+
+
+BOOK = pd.DataFrame(
+    {
+        "column": ["age", "age", "age", "zip", "zip"],
+        "label": ["20–39", "40–59", "*", "0213*", ""],
+        "members": ["20–39", "40–59", "20–59 | any value: the row is suppressed", "02130 | 02131", "(missing)"],
+    }
+)
+
+
+TABLE = pd.DataFrame(
+    {"age": ["20–39", "20–39", "40–59", "*"], "zip": ["0213*", "", "0213*", "0213*"], "cost": ["1", "2.5", "", "4"]}
+)
+
+
+@pytest.fixture
+def received(folder):
+    """Write a release and its codebook, and nothing else."""
+    TABLE.to_csv("out.csv", index=False)
+    BOOK.to_csv("out.csv.codebook.csv", index=False)
+
+
+def lines(*arguments):
+    return [line.split() for line in run("count", *arguments).splitlines()]
+
+
+def test_rows_are_counted_from_the_table_and_its_codebook(received):
+    assert lines("out.csv") == [["least", "most", "estimate"], ["rows", "4", "4", "4"]]
+    assert lines("out.csv", "--where", "age=20..29")[1] == ["rows", "0", "3", "1.25"]
+    assert lines("out.csv", "--where", "age=20..39", "--where", "zip=02130|02131")[1] == ["rows", "1", "2", "1.5"]
+    assert lines("out.csv", "--where", "zip=")[1] == ["rows", "1", "1", "1"]
+    _, rows, total, mean = lines("out.csv", "--where", "age=20..39", "--of", "cost")
+    assert rows[1:] == ["2", "3", "2.5"]
+    assert total == ["sum", "of", "cost", "3.5", "7.5", "5.5"]
+    assert mean == ["mean", "of", "cost", "1.75", "2.5", "2.2"]
+    Path("out.csv.codebook.csv").rename("book.csv")
+    assert lines("out.csv", "--codebook", "book.csv")[1:] == [["rows", "4", "4", "4"]]

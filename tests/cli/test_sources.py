@@ -6,6 +6,7 @@ import io
 import warnings
 from pathlib import Path
 
+import duckdb
 import narwhals as nw
 import numpy as np
 import pandas as pd
@@ -136,31 +137,25 @@ def test_a_file_that_is_written_as_usual_is_plain(tmp_path_factory, rows, end):
     assert cells(opened(path)) == [tuple(None if cell == "?" else cell for cell in row) for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("line", "is_plain"),
-    [
-        ("a,b", True),
-        (",", True),
-        ('"a,b",""', True),
-        ('"say ""so""",b', True),
-        ("é,b", True),
-        ("a", False),
-        ("a,b,", False),
-        ("a,b,c", False),
-        ('a "so",b', False),
-        (' "a",b', False),
-        ('"a" ,b', False),
-        ('"a,b', False),
-        ('"two\nlines",b', False),
-        ('"two\rlines",b', False),
-        ("a\0,b", False),
-        ("\udce4,b", False),
-    ],
-)
-def test_a_line_is_plain_where_every_reader_finds_the_same_fields(tmp_path, line, is_plain):
+def test_a_line_is_plain_where_every_reader_finds_the_same_fields(tmp_path):
     path = tmp_path / "file.csv"
-    path.write_bytes(f"left,right\n{line}\nc,d\n".encode(errors="surrogateescape"))
-    assert engines._is_plain(path, Dialect(",", ["left", "right"], True)) == is_plain
+    plain = ["a,b", ",", '"a,b",""', '"say ""so""",b', "é,b"]
+    odd = [
+        "a",
+        "a,b,",
+        "a,b,c",
+        'a "so",b',
+        ' "a",b',
+        '"a" ,b',
+        '"a,b',
+        '"two\nlines",b',
+        '"two\rlines",b',
+        "a\0,b",
+        "\udce4,b",
+    ]
+    for line in [*plain, *odd]:
+        path.write_bytes(f"left,right\n{line}\nc,d\n".encode(errors="surrogateescape"))
+        assert engines._is_plain(path, Dialect(",", ["left", "right"], True)) == (line in plain), line
 
 
 @pytest.mark.parametrize("n_fields", [1000, 1001, 2001])
@@ -210,12 +205,13 @@ def test_a_file_that_gzip_packed_is_unpacked(tmp_path, text, name):
         opened(path)
 
 
-def test_files_without_names_and_with_blanks(tmp_path):
+def test_a_file_without_names_has_as_many_fields_as_the_names_that_are_given(tmp_path):
     path = tmp_path / "adult.data"
     path.write_text("39, State-gov, <=50K\n50, ?, >50K\n")
-    got = opened(path, names=("age", "work", "pay"), strip=True)
-    assert cells(got) == [("39", "State-gov", "<=50K"), ("50", None, ">50K")]
-    assert nw.from_native(got).collect_schema().names() == ["age", "work", "pay"]
+    assert cells(opened(path, names=("a", "b", "c"), strip=True)) == [
+        ("39", "State-gov", "<=50K"),
+        ("50", None, ">50K"),
+    ]
     with pytest.raises(ValueError, match="must have 2 fields in every row, one for each of the names; got 3 fields"):
         opened(path, names=("age", "work"))
 
@@ -247,42 +243,26 @@ def test_duckdb_reads_all_but_tables_of_spark(tmp_path, monkeypatch):
         opened(path, "spark")
 
 
-@pytest.fixture
-def typed(tmp_path):
-    frame = pd.DataFrame({"n": [1, 2, 3], "x": [0.5, np.nan, 2.0], "t": ["a", "?", ""]})
-    frame.to_parquet(tmp_path / "file.parquet")
-    return frame, tmp_path / "file.parquet"
-
-
-def test_parquet_keeps_its_types(typed):
-    _, path = typed
-    frame = open_frame(Reading(source_of(path.name, path.parent), empty=("?",)), lambda found: found)
+def test_parquet_keeps_its_types(tmp_path):
+    texts = {"t": ["a", "?", "", None], "of categories": pd.Categorical(["a", "?", None, "a"])}
+    pd.DataFrame({"n": [1, 2, 3, 4], "x": [0.5, np.nan, 2.0, 1.0], **texts}).to_parquet(tmp_path / "file.parquet")
+    reading = Reading(source_of("file.parquet", tmp_path), empty=("?",))
     # Only the given text is missing. An empty text of a typed table stays a text.
-    assert cells(frame) == [(1, 0.5, "a"), (2, None, None), (3, 2.0, "")]
+    assert cells(open_frame(reading, list)) == [
+        (1, 0.5, "a", "a"), (2, None, None, None), (3, 2.0, "", None), (4, 1.0, None, "a"),
+    ]  # fmt: skip
 
 
-def test_what_stands_for_no_value_does_so_in_columns_of_categories_too(tmp_path):
-    texts = pd.Categorical(["a", "?", None, "a"])
-    pd.DataFrame({"t": texts, "n": [1, 2, 3, 4]}).to_parquet(tmp_path / "file.parquet")
-    reading = Reading(Source("parquet", tmp_path / "file.parquet"), empty=("?",))
-    assert cells(open_frame(reading, list)) == [("a", 1), (None, 2), (None, 3), ("a", 4)]
-
-
-def test_a_table_of_duckdb(typed):
-    import duckdb
-
-    frame, path = typed
-    file = path.with_name("my.duckdb")
-    with duckdb.connect(str(file)) as connection:
-        connection.execute("CREATE TABLE people AS SELECT * FROM frame")
-    source = source_of("duckdb:my.duckdb:people", path.parent)
-    got = open_frame(Reading(source), lambda found: found[:1])
-    assert cells(got) == [(number,) for number in frame["n"]]
+def test_a_table_of_duckdb(tmp_path):
+    with duckdb.connect(str(tmp_path / "my.duckdb")) as connection:
+        connection.execute("CREATE TABLE people AS FROM (VALUES (1, 'a'), (2, 'b')) rows(n, t)")
+    source = source_of("duckdb:my.duckdb:people", tmp_path)
+    assert cells(open_frame(Reading(source), lambda found: found[:1])) == [(1,), (2,)]
     for reading, message in [
         (Reading(source._replace(table="nobody")), "cannot be read by duckdb: .*nobody"),
         (Reading(source, "spark"), "is read by engine duckdb, got spark"),
         (Reading(source, names=("a",)), "work only with CSV files"),
-        (Reading(source_of("duckdb:none.duckdb:people", path.parent)), ": no such file"),
+        (Reading(source_of("duckdb:none.duckdb:people", tmp_path)), ": no such file"),
     ]:
         with pytest.raises(ValueError, match=message) as error:
             open_frame(reading, lambda found: found)
@@ -297,23 +277,16 @@ def test_what_is_no_parquet_is_refused(tmp_path):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["", "duckdb:x", "duckdb::x", "duckdb:x:", "spark:", "a\0b"])
-def test_what_names_no_table(text):
-    with pytest.raises(ValueError, match="named by"):
-        source_of(text, Path())
-
-
 def test_sources():
     folder = Path("project")
     assert source_of("a.csv", folder) == Source("csv", folder / "a.csv")
     assert source_of("a.PARQUET", folder) == Source("parquet", folder / "a.PARQUET")
     assert source_of("duckdb:C:x.duckdb:t", folder) == Source("duckdb", folder / "C:x.duckdb", "t")
     assert source_of("spark:db.t", folder) == Source("spark", None, "db.t")
-    assert [str(source_of(text, Path())) for text in ("a.csv", "duckdb:x:t", "spark:t")] == [
-        "a.csv",
-        "duckdb:x:t",
-        "spark:t",
-    ]
+    assert all(str(source_of(text, Path())) == text for text in ("a.csv", "duckdb:x:t", "spark:t"))
+    for text in ("", "duckdb:x", "duckdb::x", "duckdb:x:", "spark:", "a\0b"):
+        with pytest.raises(ValueError, match="named by"):
+            source_of(text, Path())
 
 
 def test_a_checksum_is_read_in_blocks(tmp_path):

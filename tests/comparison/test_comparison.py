@@ -18,7 +18,7 @@ from pymoo_anon.comparison.comparing import better_off, compare_sizes, compare_u
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.table import AtMost, Below, Violating
+from pymoo_anon.table import AtMost, Violating
 
 SIZE, UTILITY = ClassSize(), TupleUtility()
 EQUAL_WEIGHTS = Weighted([0.5, 0.5], Coverage())
@@ -143,14 +143,6 @@ def test_nodes_can_be_names():
     assert re.search(r"^ *class size *min *2 *1$|^\(1, 1, 1\) +2 +1$", str(found), re.MULTILINE)
     (pair,) = found.pairs[found.pairs.property == "class size"].itertuples()
     assert (pair.first, pair.second) == ((1, 1, 1), (3, 1, 2))
-
-
-def test_suppression_reaches_the_classes():
-    by_limit = compared(Minimum(), suppression=3).vectors["class size"]
-    assert [vector.values.min() for vector in by_limit] == [3, 3, 4]
-    assert by_limit[0].values[paper.ROWS].tolist() == [3, 3, 3, 3, 4, 4, 4, 3, 3, 4]
-    below = compared(Minimum(), suppression=Below(4)).vectors["class size"]
-    assert below[0].values[paper.ROWS].tolist() == [6, 6, 6, 6, 4, 4, 4, 6, 6, 4]
 
 
 def test_what_breaks_a_constraint_is_suppressed():

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pymoo_anon.comparison import uniques
 from pymoo_anon.comparison.uniques import SMALL_CLASSES, special_uniques, uniqueness
+from pymoo_anon.table.frames import keyed
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -80,10 +81,13 @@ def test_large_domains_are_sorted(monkeypatch, slots):
 
 def test_keys_that_outgrow_64_bits_are_numbered_anew():
     rows = np.arange(40)[:, np.newaxis] // np.array([1, 2, 3, 4])
-    wide = [uniques._Numbers(np.unique(own, return_inverse=True)[1] * 2**28, 2**34) for own in rows.T]
+    wide = [np.unique(own, return_inverse=True)[1] * 2**28 for own in rows.T]
     found = uniques._uniqueness_of(tuple(NAMES), wide)
     assert found.added.to_dict() == plain(rows.tolist(), NAMES, 3)[3]
     assert found.with_minimal == plain(rows.tolist(), NAMES, 3)[2]
+    # Numbers of rows may be as large as their products. Four times 2^62 is nothing in 64 bits.
+    small, large = np.arange(8), np.array([2**62 - 2, *[0] * 7])
+    assert len(np.unique(keyed([small, large]))) == 8
 
 
 def test_sets_that_would_take_too_long_are_left_out(monkeypatch):

@@ -12,7 +12,7 @@ from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from releases import releases
-from strategies import one_class_each, tables
+from strategies import one_class_each
 
 from pymoo_anon.comparison import CertainCounts, CountQueries, means, total_variation, utility
 from pymoo_anon.datasets import make_census
@@ -75,24 +75,6 @@ def test_bounds_are_the_certain_and_the_possible_rows(made, seed):
 def test_the_untouched_table_has_no_error(made, seed):
     queries = CountQueries(made.table.microdata, n=20, seed=seed)
     assert (queries.errors(made.classes, made.suppressed) == 0).all()
-
-
-@given(tables(rooted=True), SEEDS, st.booleans())
-def test_the_fully_generalized_table_answers_as_if_all_values_were_equally_likely(table, seed, suppressed):
-    roots = LocalGeneralization(
-        table.microdata.quasi_identifiers, np.zeros_like(table.microdata.tuples.codes), suppressed=suppressed
-    )
-    queries = CountQueries(table.microdata, n=20, seed=seed)
-    even = [
-        len(table.frame) * np.prod([len(values) / len(table.levels[name][0]) for name, values in wanted.items()])
-        for wanted in wanted_values(queries)
-    ]
-    classes = [table.microdata.equivalence_classes(own) for own in (table.generalization(table.top), roots)]
-    for own in classes:
-        np.testing.assert_allclose(queries.answers(own), even)
-    # Rows that are left out answer nothing.
-    left = queries.answers(classes[1], "drop")
-    np.testing.assert_allclose(left, 0 if suppressed else even)
 
 
 def test_groups_need_not_be_neighbours():
@@ -217,15 +199,6 @@ def test_the_untouched_table_is_as_it_was(made):
     assert (total_variation(made.table.microdata, made.classes, made.suppressed) == 0).all(axis=None)
     averages = means(made.table.microdata, made.classes, made.suppressed)
     assert (averages["before"] == averages["after"]).all()
-
-
-def test_the_fully_generalized_table_is_as_far_as_the_table_is_from_even_shares():
-    table = make_census(300)
-    problem = LatticeProblem(table, [KAnonymity()])
-    found = total_variation(table, problem.equivalence_classes(problem.lengths))
-    for j, (name, hierarchy) in enumerate(table.quasi_identifiers.items()):
-        own = np.bincount(table.tuples.codes[:, j], table.tuples.counts, hierarchy.n_values) / 300
-        assert found.loc[name, name] == pytest.approx(np.abs(own - 1 / hierarchy.n_values).sum() / 2)
 
 
 def test_large_tables_of_two_columns_are_made_in_parts(monkeypatch):

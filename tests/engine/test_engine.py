@@ -13,10 +13,11 @@ from loops import leave_uncompiled
 from plain import assert_same_classes
 from strategies import nodes, policies, tables, unchanged
 
-from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, grouper, grouping, numbering, sums
+from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, grouper, grouping, sums
 from pymoo_anon.engine.classes import classes_of_maps, row_ids, sums_of_groups
-from pymoo_anon.engine.grouper import plan_roll_up
 from pymoo_anon.objectives import KAnonymity, SquaredClassSizes, SquaredValueCounts
+from pymoo_anon.problems import lattice
+from pymoo_anon.problems.lattice import plan_roll_up
 
 COLUMNS = ("s0", "s1", "q0")
 BATCH_SIZES = ("_BATCH_CLASSES", "_BATCH_ENTRIES", "_FEWEST_SLOTS", "_CELLS")
@@ -130,7 +131,7 @@ def test_a_plan_is_compiled_once_whatever_array_it_is_made_of():
     plans = [plan_roll_up(own, np.zeros((2, 2))) for own in (X, frozen, turned)]
     for other in plans[1:]:
         np.testing.assert_equal(other, plans[0])
-    assert len(grouper._plan.signatures) == 1
+    assert len(lattice._plan.signatures) == 1
     np.testing.assert_array_equal(frozen, [[0, 1], [1, 0], [1, 1]])
 
 
@@ -163,15 +164,15 @@ def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows
     table = uncounted(np.arange(12)[:, None], (12,))
     maps = np.arange(12) // np.array([[2], [4], [12], [6]])
     n_groups = np.array([[6], [3], [1], [2]])
-    leave_uncompiled(monkeypatch, numbering, grouping, grouper)
-    numbered, make_classes = [], grouping._make_classes
+    leave_uncompiled(monkeypatch, grouping, grouper)
+    numbered, make_classes = [], grouper._make_classes
 
     def watched(a, n_classes, layer, ids, layers, output):
         numbered.append(layers.starts[layer + 1] - layers.starts[layer])
         make_classes(a, n_classes, layer, ids, layers, output)
 
     monkeypatch.setattr(grouper, "_KEPT_LAYERS", room)
-    monkeypatch.setattr(grouping, "_make_classes", watched)
+    monkeypatch.setattr(grouper, "_make_classes", watched)
     got, _ = copies(table, maps, n_groups, sources=np.array([-1, 0, 1, 0]))
     assert numbered == rows_read
     assert [one.sizes.tolist() for one in got] == [[2] * 6, [4] * 3, [12], [6] * 2]
@@ -187,7 +188,7 @@ def test_what_is_made_of_classes_reads_no_more_than_them(monkeypatch, room, rows
     ],
 )
 def test_a_batch_has_room_for_all_that_is_written(monkeypatch, n, values, n_groups, counted):
-    leave_uncompiled(monkeypatch, numbering, grouping, grouper)
+    leave_uncompiled(monkeypatch, grouping, grouper)
     monkeypatch.setattr(grouper, "_BATCH_ENTRIES", 1)
     tuples, ones = np.arange(n), np.ones(n * len(values), dtype=int)
     column = ValueCounts(len(values) * np.arange(n + 1), np.tile(values, n), ones, max(len(values), 2))

@@ -12,7 +12,7 @@ import pytest
 
 from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, grouper
 from pymoo_anon.engine.classes import Fewest
-from pymoo_anon.engine.grouping import group
+from pymoo_anon.engine.grouper import group
 
 N_VALUES = 6
 
@@ -286,19 +286,18 @@ def test_the_fewest_values_are_those_of_counted_classes(monkeypatch, cells, limi
 
 UNCOMPILED = """
 import numpy as np
-from pymoo_anon.engine import Grouper, grouper, grouping, numbering
+from pymoo_anon.engine import Grouper, grouper, grouping
 from pymoo_anon.engine.classes import Fewest
 from test_grouper import N_VALUES, found_classes, plain_classes, plain_fewest, random_table
 
-assert grouping.group.dispatcher is grouping.group.py_func
-paths = {"_number_by_key": numbering, "_number_by_hash": numbering, "add_values": grouping, "merge_values": grouping}
+assert grouper.group.dispatcher is grouper.group.py_func
 tiny, taken = None, set()
-for name, module in paths.items():
-    def watched(*arguments, name=name, own=getattr(module, name)):
+for name in ("_number_by_key", "_number_by_hash", "add_values", "merge_values"):
+    def watched(*arguments, name=name, own=getattr(grouping, name)):
         taken.add((tiny, name))
         return own(*arguments)
 
-    setattr(module, name, watched)
+    setattr(grouping, name, watched)
 tuples = random_table(n=60, names=("s", "t"))
 widths = np.array([1, 2, 6, 3, 6])
 maps = np.tile(np.arange(N_VALUES), 3) // widths[:, None]

@@ -14,40 +14,15 @@ PF = np.array([[-100.0, 50.0], [-10.0, 20.0], [-2.0, 0.0]])
 points = arrays(float, st.tuples(st.integers(1, 8), st.just(3)), elements=st.integers(-20, 20).map(float))
 
 
-def test_rr_by_hand():
-    assert RepresentationRatio(PF)(PF) == 1
-    assert RepresentationRatio(PF)(np.array([[-10.0, 20.0], [-9.0, 1.0]])) == pytest.approx(1 / 3)
-    # Boxes of 50 and 100: (-2, 0), (-1, 0) and (-1, 0), of which only the first is not dominated.
-    assert RepresentationRatio(PF, epsilon=[50, 100])(np.array([[-60.0, 99.0]])) == 1
-    assert RepresentationRatio(PF, epsilon=[50, 100])(np.array([[-10.0, 20.0]])) == 0
-
-
-def test_rr_on_the_grid_of_the_natural_values():
-    # Boxes of 50 and 100 on k of 100, 10 and 2: (2, 0), (0, 0) and (0, 0). The first is the best.
-    ratio = RepresentationRatio(PF, [50, 100], [True, False])
-    assert ratio.boxes == {(-2, 0)}
-    assert ratio(np.array([[-149.0, 99.0]])) == 1
-    assert ratio(np.array([[-99.0, 0.0]])) == 0
-    # In F, 99 lies in the box from -100 to -51.
-    assert RepresentationRatio(PF, [50, 100])(np.array([[-99.0, 0.0]])) == 1
-
-
-def test_ce_between_ideal_and_nadir():
-    # From -100 to -2 and from 0 to 50: 10 of 98.
-    F = np.array([[-90.0, 50.0], [-10.0, 20.0]])
-    assert ConvergenceMetric(PF, zero_to_one=True)(F) == pytest.approx(10 / 98 / 2)
-    own = ConvergenceMetric(PF, total=True, zero_to_one=True, ideal=[-200, 0], nadir=[0, 100])
-    assert own(F) == pytest.approx(10 / 200)
-    # An objective with one value in the true front is not stretched.
-    assert ConvergenceMetric([[1.0, 5.0], [3.0, 5.0]], zero_to_one=True)([[1.0, 7.0]]) == 2
-
-
 @given(points, points)
 def test_ce_between_ideal_and_nadir_is_that_of_the_stretched_fronts(pf, F):
     span = np.ptp(pf, axis=0)
     span[span == 0] = 1
     near = [min(np.linalg.norm((f - p) / span) for p in pf) for f in F]
     assert ConvergenceMetric(pf, zero_to_one=True)(F) == pytest.approx(sum(near) / len(near))
+    own = ConvergenceMetric(pf, total=True, zero_to_one=True, ideal=[-200] * 3, nadir=[200, 200, 600])
+    near = [min(np.linalg.norm((f - p) / [400, 400, 800]) for p in pf) for f in F]
+    assert own(F) == pytest.approx(sum(near))
 
 
 def test_a_single_point_and_an_empty_front():
@@ -82,13 +57,18 @@ def test_ce_is_the_mean_distance_to_the_nearest(pf, F):
     assert ConvergenceMetric(pf)(pf) == 0
 
 
-@given(points, points, st.sampled_from([1.0, 2.0, 5.0]))
-def test_rr_counts_the_occupied_boxes(pf, F, epsilon):
-    marked = np.unique(np.floor(pf / epsilon), axis=0)
-    marked = {tuple(box) for box in marked[is_nondominated(marked)]}
-    occupied = {tuple(np.floor(f / epsilon)) for f in F}
-    assert RepresentationRatio(pf, epsilon)(F) == len(marked & occupied) / len(marked)
-    assert RepresentationRatio(pf, epsilon)(pf) == 1
+@given(points, points, st.sampled_from([1.0, 2.0, 5.0]), st.lists(st.booleans(), min_size=3, max_size=3))
+def test_rr_counts_the_occupied_boxes(pf, F, epsilon, maximize):
+    def box(f):
+        signs = np.where(maximize, -1, 1)
+        return tuple(signs * np.floor(signs * f / epsilon))
+
+    marked = np.array(sorted({box(f) for f in pf}))
+    marked = {tuple(one) for one in marked[is_nondominated(marked)]}
+    ratio = RepresentationRatio(pf, epsilon, maximize)
+    assert ratio.boxes == marked
+    assert ratio(F) == len(marked & {box(f) for f in F}) / len(marked)
+    assert ratio(pf) == 1
 
 
 def test_bad_arguments_are_refused():

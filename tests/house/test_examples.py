@@ -10,12 +10,11 @@ from importlib import import_module
 from pathlib import Path
 
 import examples_in_turn
-import numpy as np
-import pandas as pd
 import pytest
 import tomlkit
 import typer
 
+from benchmarks.speed.start import write_patients
 from pymoo_anon.cli.app import app
 from pymoo_anon.study.names import source_of
 from pymoo_anon.study.options import bounds_of_adversary, read_bounds
@@ -122,16 +121,7 @@ def test_pages_run(page, tmp_path, monkeypatch, capsys):
     The files are a table and a hierarchy.
     """
     monkeypatch.chdir(tmp_path)
-    zips = ["4711", "4712", "8000"]
-    (tmp_path / "zip.csv").write_text("".join(f"{z};{z[:2]}**;*\n" for z in zips))
-    rng = np.random.default_rng(0)
-    columns = {
-        "age": rng.integers(0, 100, 2000),
-        "zip": rng.choice(zips, 2000),
-        "sex": rng.choice(["Female", "Male"], 2000),
-        "diagnosis": rng.choice(["flu", "cold", "asthma", "angina"], 2000),
-    }
-    pd.DataFrame(columns).to_csv("patients.csv", index=False)
+    write_patients(tmp_path)
     names = {}
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec"), names)

@@ -266,7 +266,7 @@ def test_a_property_keeps_its_shape_in_the_text():
 
 
 def test_names_are_known_where_they_are_public_and_where_they_are_defined():
-    assert words.OF_MODULE["pymoo_anon.objectives.constraint.Constraint"] == "pymoo_anon.objectives.Constraint"
+    assert words.OF_MODULE["pymoo_anon.table.generalization.Constraint"] == "pymoo_anon.objectives.Constraint"
     assert words.PUBLIC["pymoo_anon.objectives.Constraint"] is Constraint
     assert words.exists("pymoo_anon.recoding.trees.Trees")
     assert words.exists("pymoo_anon.table.microdata.Microdata")

@@ -113,29 +113,6 @@ def test_the_worked_example_of_the_paper():
         assert set(turned) == {("0100110", "0111111")}
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [
-        ("0000", "0000", []),
-        ("1111", "1111", []),
-        ("0110", "1101", []),  # the disagreement at the beginning follows no agreement
-        ("1011", "1101", [3]),
-        ("1010101", "1000001", [6]),  # shared zeros within the disagreement change nothing
-        ("10111", "11111", [2]),  # of a run of shared ones the first
-        ("1011011", "1111111", [2, 5]),
-        ("110 1 0 1 11", "111 1 1 1 01", [3, 5, 7]),
-        ("00110", "01110", [2]),
-        ("0011", "1111", []),
-    ],
-)
-def test_admissible_places_by_hand(a, b, expected):
-    a, b = a.replace(" ", ""), b.replace(" ", "")
-    assert places(bits(a), bits(b)) == expected
-    own = free(len(a))
-    by_hand = {tuple(map(shown, crossed(bits(a), bits(b), [place]))) for place in expected}
-    assert set(many(own, PartitionCrossover(), a, b, n=100)) == (by_hand or {(a, b)})
-
-
 def valid_parents(data, n=6):
     """Draw a problem of random taxonomies and valid parents that partly agree."""
     partition: Partition = data.draw(partitions())
@@ -181,31 +158,6 @@ def test_every_choice_of_places_is_as_likely(n_points, boundaries):
     assert len(set(possible)) == len(possible)
     children = many(own, PartitionCrossover(n_points, boundaries), a, b, n=2000 * len(possible))
     alike(children, possible, 2000 * len(possible))
-
-
-def test_boundaries_count_where_an_attribute_has_no_bits():
-    own = free(3, 0, 3, 3)
-    assert own.bit_offsets.tolist() == [0, 3, 3, 6, 9]
-    a, b = "110" "100" "000", "100" "110" "010"  # fmt: skip
-    where = places(bits(a), bits(b), [3, 6])
-    assert where == [3, 6]
-    possible = [tuple(map(shown, crossed(bits(a), bits(b), [place]))) for place in where]
-    alike(many(own, PartitionCrossover(boundaries=True), a, b, n=2000), possible, 2000)
-
-
-def test_no_place_gives_copies():
-    own = free(5)
-    for a, b in (("00000", "11111"), ("01010", "00000"), ("10101", "10101")):
-        for crossover in (PartitionCrossover(), PartitionCrossover(3, boundaries=True)):
-            assert set(many(own, crossover, a, b, n=20)) == {(a, b)}
-
-
-def test_the_reduced_surrogate_example_of_the_paper():
-    a, b = "1011010111", "1000100111"
-    children = many(free(10), ReducedSurrogateCrossover(), a, b, n=2000)
-    assert "1010110111" in {text for pair in children for text in pair}
-    # The parents differ at four places, so that there are six pairs of points.
-    assert len(set(children)) == 6
 
 
 @given(st.integers(1, 12), st.integers(1, 8), seeds)
@@ -315,30 +267,6 @@ def test_sampling_holds_both_ends_and_draws_every_string_alike(n):
         alike([tuple(x) for x in X[2:].tolist()], cuts(WORK), n - 2)
     drawn = BitStringSampling().do(free(3), 8002, random_state=np.random.default_rng(0)).get("X")[2:]
     alike([tuple(x) for x in drawn.tolist()], [tuple(x) for x in every_string(3).tolist()], 8000)
-
-
-OPERATORS = {
-    "PartitionCrossover": lambda own, X, rng: PartitionCrossover(2, True)._do(own, X, random_state=rng),
-    "ReducedSurrogateCrossover": lambda own, X, rng: ReducedSurrogateCrossover()._do(own, X, random_state=rng),
-    "PerAttributeBitMutation": lambda own, X, rng: PerAttributeBitMutation()._do(own, X[0], random_state=rng),
-    "RandomImmigrantMutation": lambda own, X, rng: RandomImmigrantMutation()._do(own, X[0], random_state=rng),
-    "ClosestValidRepair": lambda own, X, rng: ClosestValidRepair()._do(own, X[0], random_state=rng),
-    "BitStringSampling": lambda own, X, rng: BitStringSampling()._do(own, 40, random_state=rng),
-}
-
-
-@pytest.mark.parametrize("name", OPERATORS)
-def test_all_draw_from_the_random_state_alone(name):
-    own = free(7, 6, 5, trees={"q0": WORK})
-    X = np.random.default_rng(3).random((2, 60, 18)) < 0.5
-    X.flags.writeable = False
-    results = []
-    for seed in (1, 1, 2):
-        np.random.seed(len(results))  # noqa: NPY002
-        results.append(OPERATORS[name](own, X, np.random.default_rng(seed)))
-    assert np.array_equal(results[0], results[1])
-    assert not np.array_equal(results[0], results[2])
-    assert not np.shares_memory(results[0], X)
 
 
 def test_crossovers_happen_with_their_probability():

@@ -10,18 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pymoo.optimize import minimize
-from tasks import nsga2
 
-from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.operators import (
-    BitStringSampling,
-    PartitionCrossover,
-    PerAttributeBitMutation,
-)
-from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.problems.base import Memory, keys_of
 
 CENSUS = make_census(200, seed=5)
@@ -158,31 +150,6 @@ def test_a_pickle_may_be_made_while_threads_evaluate():
         assert np.array_equal(memory[X[held]][:, 0], -F[held, 0])
 
 
-STRINGS = {
-    "sampling": BitStringSampling(),
-    "crossover": PartitionCrossover(),
-    "mutation": PerAttributeBitMutation(0.05),
-}
-
-
-@pytest.mark.usefixtures("many_switches")
-@pytest.mark.parametrize(
-    ("space", "algorithms"),
-    [
-        (problem, [PBGEA(pop_size=10), nsga2()]),
-        (lambda: BitStringProblem(CENSUS, [KAnonymity(), GeneralLossMetric()]), [nsga2(**STRINGS)] * 2),
-    ],
-    ids=["lattice", "strings"],
-)
-def test_two_searches_at_once_find_what_each_finds_alone(space, algorithms):
-    alone = [minimize(space(), algorithm, ("n_gen", 15), seed=1) for algorithm in algorithms]
-    own = space()
-    both = together(2, lambda number: minimize(own, algorithms[number], ("n_gen", 15), seed=1))
-    for one, expected in zip(both, alone, strict=True):
-        assert np.array_equal(one.X, expected.X)
-        assert np.array_equal(one.F, expected.F)
-
-
 def test_a_pickle_holds_points_and_values_and_no_free_rows():
     memory, X = Memory(2), np.arange(3000).reshape(-1, 3)
     recall(memory, X, of_nodes)
@@ -192,11 +159,3 @@ def test_a_pickle_holds_points_and_values_and_no_free_rows():
     more = X + 5000
     assert np.array_equal(recall(other, more, of_nodes), of_nodes(more))
     assert len(pickle.dumps(memory)) < 1001 * (24 + 16 + 16) + 1000
-
-
-def test_a_history_is_pickled_with_one_memory():
-    own = problem()
-    res = minimize(own, PBGEA(pop_size=10), ("n_gen", 10), seed=1, save_history=True)
-    again = pickle.loads(pickle.dumps(res.history))
-    assert len({id(entry.problem._memory) for entry in again}) == 1
-    assert again[0].problem.n_unique == own.n_unique

@@ -190,12 +190,6 @@ def test_to_frame_of_one_solution_and_of_none(problem):
     assert problem.to_frame(res).shape == (0, 7)
 
 
-def test_names_of_objectives_are_unique():
-    table = small_table()
-    own = LatticeProblem(table, [DistinctLDiversity("diagnosis"), DistinctLDiversity("sex"), KAnonymity()])
-    assert own.objective_names == ("l of diagnosis", "l of sex", "k")
-
-
 def test_bad_problems_are_refused():
     table = small_table()
     assert refused(ValueError, lambda: LatticeProblem(table, [])) == (
@@ -230,12 +224,6 @@ def test_bad_problems_are_refused():
     assert refused(ValueError, lambda: LatticeProblem(table, [KAnonymity()], suppression=Below(61))) == (
         "k of Below must be at most 60, the rows, got 61"
     )
-
-
-def test_a_share_is_of_the_decimal_that_was_written():
-    table = small_table(100)
-    assert LatticeProblem(table, [KAnonymity()], suppression=0.29).suppression.limit_of(100) == 29
-    assert LatticeProblem(table, [KAnonymity()], suppression=np.int64(29)).suppression.limit_of(100) == 29
 
 
 def test_bad_points_are_refused(problem):

@@ -52,6 +52,12 @@ def test_from_a_knee_every_step_costs_much(ks, losses, knee):
     assert np.argmax(steadiness(values, [True, False])[1:-1]) + 1 == knee
 
 
+def test_an_end_of_a_front_is_no_knee():
+    values = [[2, 1], [3, 5], [4, 6], [7, 9]]
+    assert np.argmax(steadiness(values, [True, False])) == 0
+    assert knee_of(values, [True, False]) == 2
+
+
 def test_the_knee_of_a_long_front_is_found_by_sorting():
     """Compare no pairs of points, in a loop or at once."""
     x = np.linspace(0, 1, 100_000)

@@ -1,35 +1,46 @@
-"""Branch and bound with every bounded measure, as objective or constraint."""
+"""Bounds of measures: broken on purpose, and exactly on their edge."""
+
+from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
 from limits import limited
 from pymoo.optimize import minimize
+from strategies import one_class_each, raw, times
 from tasks import KINDS, STATED, Task, found, invented, values_of
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    Discernibility,
-    GeneralLossMetric,
-    KAnonymity,
-    NormalizedWeightedPenalty,
-)
+from pymoo_anon.engine import DistinctTuples, Grouper
+from pymoo_anon.objectives import *
+from pymoo_anon.objectives.bounds import suppression_budget
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
 LOSS = "pymoo_anon.objectives.loss"
 
 
+@cache
+def finite_values(seed, objective):
+    """Return an objective's finite values, each once and ascending."""
+    values = values_of(invented(seed), [objective], suppression=limit_of(seed))
+    return np.unique(values[np.isfinite(values)])
+
+
+def limit_of(seed):
+    return [0, 3][seed % 2]
+
+
 def planted(seed, objective, constrained):
     """Build a problem with a front that depends on an objective's bounds."""
-    table, limit = invented(seed), [0, 3][seed % 2]
+    table, limit = invented(seed), limit_of(seed)
     partner = KAnonymity() if type(objective).__module__.startswith(LOSS) else GeneralLossMetric()
     if not constrained:
         return Task(table, [objective, partner], [], limit)
-    values = values_of(table, [objective], suppression=limit)
     share = [0.25, 0.5, 0.75, 0.9, 0.97][seed % 5]
-    bound = float(np.quantile(np.unique(values[np.isfinite(values)]), share))
+    bound = float(np.quantile(finite_values(seed, objective), share))
     others = [KAnonymity(), GeneralLossMetric(), NormalizedWeightedPenalty()]
     if getattr(objective.bounding, "by_size", False):
         # k itself would be the threshold.
@@ -49,8 +60,7 @@ def test_a_wrong_bound_is_found_out(monkeypatch, objective, method, constrained)
 
     def is_exact(seed):
         task = planted(seed, objective, constrained)
-        values = values_of(task.table, [objective], suppression=task.limit)
-        worse = np.ptp(values[np.isfinite(values)]) * [0.1, 0.3, 1.0][seed % 3]
+        worse = np.ptp(finite_values(seed, objective)) * [0.1, 0.3, 1.0][seed % 3]
         worse = np.ceil(worse) if objective.whole else worse
         if objective.maximize and not family.has_floor:
             worse = -worse
@@ -80,3 +90,199 @@ def test_constraints_need_no_bounds_and_objectives_do():
             with pytest.raises(ValueError) as caught:
                 minimize(LatticeProblem(table, [KAnonymity(), unbounded]), BranchAndBound(max_bytes=max_bytes))
             assert str(caught.value) == f"{unbounded!r} states no bounds; ExhaustiveSearch or PBGEA search without any"
+
+
+#: Classes of 1, 2, 2 and 5 rows, with 1, 2, 1 and 3 values.
+CLASSES = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=3)
+
+
+#: Two values of a quasi-identifier, one three times as frequent, in one class: something is lost.
+(PAIR,) = Grouper(DistinctTuples([[0], [1]], [3, 1], (2,))).classes(np.zeros((1, 2), dtype=np.int64), np.array([[1]]))
+
+
+def best(measure, limit, classes=None, **asked):
+    """Return a measure's bound over the specializations, case by case."""
+    own = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=limit) if classes is None else classes
+    below = suppression_budget(own, AtMost(limit), (), by_k=asked.get("by_k", False))
+    return measure.bounding(measure).best_of_specializations(own, below).tolist()
+
+
+def test_cases_lie_between_the_sizes_that_are_suppressed():
+    # At most 3 tuples: the class of 1 goes, of those of 2 only both together, which is too many. So k = 2.
+    below = suppression_budget(CLASSES, AtMost(3), (), by_k=True)
+    assert below.small.tolist() == [0]
+    assert below.gone.tolist() == [[0], [1]]
+    assert below.most_k.tolist() == [1, 2]
+    # Exactly 5 tuples are those of 1 and of 2: k = 5.
+    classes = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=5)
+    below = suppression_budget(classes, AtMost(5), (), by_k=True)
+    assert (below.small.tolist(), below.most_k.tolist()) == ([0, 1, 2], [1, 2, 5])
+    assert below.gone.tolist() == [[0, 0, 0], [1, 0, 0], [1, 2, 2]]
+    assert len(suppression_budget(classes, AtMost(5), (), by_k=False)) == 1
+    # The first class joins the last one, and the others each other.
+    merged = below.merged(np.array([1, 0, 0, 1]), 2)
+    assert (merged.small.tolist(), merged.gone.tolist()) == ([0, 1], [[0, 0], [0, 1], [4, 1]])
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(0, 1), (2, 1), (3, 2), (4, 2), (5, 3)])
+def test_classes_that_use_up_the_limit_exactly_are_suppressed(limit, expected):
+    """Suppress classes of 1 and 2 rows under a limit of 3."""
+    assert best(DistinctLDiversity("s"), limit) == [expected]
+
+
+def test_what_is_gone_has_used_up_its_share_of_the_limit():
+    # In the second case the class of 1 is gone, so that one of 2 with one value can go too, but none beside it.
+    assert best(DistinctLDiversity("s"), 3, by_k=True) == [2, 2]
+    assert best(DistinctLDiversity("s"), 2, by_k=True) == [1, 1]
+
+
+def test_k_is_that_of_the_case():
+    assert best(KAnonymity(), 5, by_k=True) == [1, 2, 5]
+    assert best(ProsecutorRisk(), 5, by_k=True) == [1, 1 / 2, 1 / 5]
+
+
+def test_sums_lose_the_classes_that_are_gone_and_gain_one_of_the_limit():
+    assert best(SquaredClassSizes(), 3, by_k=True) == [1 + 4 + 4 + 25 + 9, 4 + 4 + 25 + 9]
+    assert best(SquaredValueCounts("s"), 3, by_k=True) == [1 + 2 + 4 + 9 + 9, 2 + 4 + 9 + 9]
+
+
+@pytest.mark.parametrize(("limit", "left"), [(0, 4), (1, 3), (2, 3), (3, 2), (4, 2), (5, 1), (9, 1)])
+def test_as_many_classes_as_possible_are_suppressed_and_one_is_left(limit, left):
+    assert best(MarketerRisk(), limit) == [left / 10]
+
+
+@pytest.mark.parametrize(("limit", "risk"), [(0, 1 + 4 / 3 + 5 / 13), (2, 3 / 3 + 5 / 13 + 2 / 20)])
+def test_the_tuples_that_fit_the_fewest_persons_of_a_register_are_suppressed(limit, risk):
+    # Classes of 1, 2, 2 and 5 rows fit 1, 3, 3 and 13 persons, and a suppressed tuple all 20.
+    assert best(MarketerRisk(one_class_each(["a", "abc", "abc", "a" * 13])), limit) == pytest.approx([risk / 10])
+
+
+@pytest.mark.parametrize(("limit", "rows"), [(0, 5), (1, 5), (2, 5), (3, 2), (4, 1), (5, 0), (9, 0)])
+def test_suppressed_rows_are_out_of_risk_where_they_are_many_enough(limit, rows):
+    # Classes of 1, 2, 2 and 5 rows; three are enough.
+    assert best(RecordsAtRisk(1 / 3), limit) == [rows / 10]
+
+
+def test_losses_on_top_are_those_of_the_tuples_that_are_gone():
+    classes = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=5)
+    assert best(GeneralLossMetric(), 5, classes, by_k=True) == [0, 1, 5]
+    assert best(GeneralLossMetric([3]), 5, classes, by_k=True) == [0, 3, 15]
+    assert best(NormalizedWeightedPenalty(), 5, classes, by_k=True) == [0, 0.1, 0.5]
+    assert best(Precision(), 5, classes, by_k=True) == pytest.approx([0, 0.1, 0.5])
+    bits = [np.log2(10), 2 * np.log2(10 / 2), 2 * np.log2(10 / 2)]
+    assert best(NonUniformEntropy(), 5, classes, by_k=True) == pytest.approx([0, bits[0], sum(bits)])
+    assert best(ClassificationMetric("s"), 5, classes, by_k=True) == [0, 1, 1 + 1 + 2]
+
+
+@pytest.mark.parametrize("measure", [EntropyLDiversity("s"), RecursiveCLDiversity("s", 2)], ids=repr)
+@pytest.mark.parametrize(("limit", "expected"), [(2, 1), (3, 4)])
+def test_a_class_that_the_limit_just_takes_says_nothing(measure, limit, expected):
+    assert best(measure, limit, raw(one_class_each(["aaa", "abcd"]), limit=limit)) == [expected]
+
+
+def test_diversity_is_bounded_by_what_is_left_and_by_the_values():
+    # One tuple may go: of two a and a b one of each is left.
+    assert best(EntropyLDiversity("s"), 1, raw(one_class_each(["aab", "abcd"]), limit=1)) == pytest.approx([2])
+    # Two values, of which one is twice as frequent: less than 2. Two values at most, however even the rest is: 2.
+    assert best(EntropyLDiversity("s"), 0, raw(one_class_each(["aab", "abcd"]))) == pytest.approx([1.8898815748423097])
+    assert best(EntropyLDiversity("s"), 3, raw(one_class_each(["aabb", "abcdefgh"]), limit=3)) == [2]
+
+
+def test_losses_on_top_are_means_over_the_attributes_where_losses_are():
+    frame = pd.DataFrame({"p": [0, 1, 1, 1], "q": [0, 1, 1, 1]})
+    hierarchies = {"p": Hierarchy([[0, 1], ["*", "*"]]), "q": Hierarchy([[0, 1], [0, 1], ["*", "*"]])}
+    classes = raw(Microdata.from_frame(frame, hierarchies), limit=1)
+    assert best(Precision(), 1, classes, by_k=True) == pytest.approx([0, 1 / 4])
+    assert best(NormalizedWeightedPenalty([0.25, 0.75]), 1, classes, by_k=True) == pytest.approx([0, 1 / 4])
+    assert best(GeneralLossMetric(), 1, classes, by_k=True) == [0, 2]
+    assert best(NonUniformEntropy(), 1, classes, by_k=True) == [0, 4]
+
+
+def test_floors_that_rise_are_values_without_suppression():
+    for measure, expected in (
+        (ClassificationMetric("s"), 1 + 3),
+        (Discernibility(), 1 + 4 + 4 + 25),
+        (AverageClassSize(), 10 / 4),
+    ):
+        assert measure.bounding(measure).floor_of_generalizations(CLASSES) == expected
+    kl = KLDivergence()
+    floor = kl.bounding(kl).floor_of_generalizations(CLASSES)
+    value = kl.evaluate(raw(one_class_each(["a", "ab", "bb", "aabbc"])))[0]
+    assert floor == pytest.approx(value)
+    # The loss is a rounded sum, and its rounding must not prove anything. This table loses nothing.
+    assert floor <= value
+    assert kl.bounding(kl).floor_of_generalizations(PAIR) < kl.evaluate(PAIR)[0]
+
+
+def sure(measure, bound, *classes):
+    """Return the fewest rows that specializations suppress of each class."""
+    own = raw(one_class_each(classes))
+    constraint = measure >= bound if measure.maximize else measure <= bound
+    return measure.bounding(measure).surely_suppressed(own, constraint).tolist()
+
+
+def test_classes_exactly_on_a_bound_keep_it():
+    assert sure(KAnonymity(), 2, "a", "ab", "aab") == [1, 0, 0]
+    assert sure(DistinctLDiversity("s"), 2, "aaa", "ab", "abc") == [3, 0, 0]
+    # 3 of 4 is exactly 0.75; without one, 4 of 5 are that, too. Without 3, one a and one b are left; of aaa, nothing.
+    assert sure(AlphaDeassociation("s"), 0.75, "aaab", "aaaab") == [0, 1]
+    assert sure(AlphaDeassociation("s"), 0.5, "aaaab", "aaa") == [3, 3]
+    # The table has a and b as often, so that 3 of 4 are a surplus of 1/4.
+    assert sure(TCloseness("s"), 0.25, "aaab", "abbb") == [0, 0]
+    assert sure(TCloseness("s"), 0.2, "aaab", "abbb") == [1, 1]
+    assert sure(BasicBetaLikeness("s"), 0.5, "aaab", "abbb") == [0, 0]
+    assert sure(BasicBetaLikeness("s"), 0.4, "aaab", "abbb") == [1, 1]
+    assert sure(EntropyLDiversity("s"), 2, "aab", "ab", "aaaab", "aaa") == [1, 0, 3, 3]
+    # Losing one a is enough: a is two of four, which is half.
+    assert sure(EntropyLDiversity("s"), 2.9, "aabc") == [1]
+    # c = 2: 3 < 2 · 1 is wrong and 1 < 2 · 1 is right.
+    assert sure(RecursiveCLDiversity("s", 2), 2, "aaab", "ab", "aab") == [2, 0, 1]
+
+
+def test_what_surely_goes_counts_against_the_limit():
+    classes = raw(one_class_each(["a", "ab", "bb", "aabbc"]))
+    constraints = [KAnonymity() >= 2, DistinctLDiversity("s") >= 2]
+    below = suppression_budget(classes, Violating(3), constraints, by_k=True)
+    assert below.small.tolist() == [0, 2]
+    assert below.gone.tolist() == [[1, 2]]
+    assert not below.impossible
+    # Nothing is left of the limit: the class of two values stays.
+    assert below.most_k.tolist() == [2]
+    assert best_below(DistinctLDiversity("s"), classes, below) == [2]
+    assert suppression_budget(classes, Violating(2), constraints, by_k=True).impossible
+    with_room = suppression_budget(classes, Violating(5), constraints, by_k=True)
+    assert with_room.most_k.tolist() == [5]
+    assert best_below(DistinctLDiversity("s"), classes, with_room) == [3]
+    assert best_below(SquaredClassSizes(), classes, with_room) == [4 + 25 + 25]
+
+
+def best_below(measure, classes, below):
+    return measure.bounding(measure).best_of_specializations(classes, below).tolist()
+
+
+MEASURES = (KAnonymity(), DistinctLDiversity(), AlphaDeassociation("s"), Discernibility(), AverageClassSize())
+
+
+@pytest.mark.parametrize("violating", [False, True], ids=["AtMost", "Violating"])
+def test_fronts_are_exact_where_equality_is_common(violating):
+    """Check tiny tables, with bounds and limits on attained values."""
+    wrong = []
+    for seed in range(times(60)):
+        rng = np.random.default_rng(seed)
+        n_rows = int(rng.integers(6, 16))
+        levels = [[0, 1, 2, 3], [0, 0, 1, 1], [0, 0, 0, 0]]
+        frame = pd.DataFrame({f"q{j}": rng.integers(0, 4, n_rows) for j in range(3)})
+        frame["s"] = rng.choice(list("abc"), n_rows)
+        table = Microdata.from_frame(frame, {f"q{j}": Hierarchy(levels) for j in range(3)}, sensitive="s")
+        limit = int(rng.integers(0, n_rows // 2 + 1))
+        measure = MEASURES[int(rng.integers(0, 3 if violating else len(MEASURES)))]
+        values = Task(table, [measure], [], limit).F[:, 0]
+        bound = abs(float(rng.choice(values)))
+        goals = [GeneralLossMetric(), *rng.permutation([*MEASURES[:3], SquaredClassSizes()])[: int(rng.integers(0, 3))]]
+        if measure.bounding.floor_rises:
+            goals.append(ClassificationMetric("s"))
+        task = Task(table, goals, [(measure, measure.maximize, bound)], limit, violating)
+        res = minimize(task.problem, BranchAndBound(), seed=seed)
+        if not np.array_equal(found(res, task.problem), task.front):
+            wrong.append(seed)
+    assert not wrong

@@ -265,10 +265,9 @@ def test_attributes_that_never_vary_cost_nothing(objectives):
     frame = pd.DataFrame({f"q{j}": rng.integers(0, 16, 60) for j in range(3)})
     quasi_identifiers = {name: Hierarchy.intervals(0, 16, widths=[2, 4, 8]) for name in frame}
     small = LatticeProblem(Microdata.from_frame(frame, quasi_identifiers), objectives)
-    for j in range(24):
-        quasi_identifiers = {f"constant {j}": Hierarchy.intervals(0, 4096, widths=[2, 4]), **quasi_identifiers}
-        frame[f"constant {j}"] = 0
-    many = solved(LatticeProblem(Microdata.from_frame(frame, quasi_identifiers), objectives))
+    constant = dict.fromkeys((f"constant {j}" for j in range(24)), Hierarchy.intervals(0, 4096, widths=[2, 4]))
+    frame[list(constant)] = 0
+    many = solved(LatticeProblem(Microdata.from_frame(frame, {**constant, **quasi_identifiers}), objectives))
     np.testing.assert_array_equal(sorted_rows(many.F), small.pareto_front())
     assert many.n_evaluated <= solved(small).n_evaluated
 

@@ -7,10 +7,11 @@ import pytest
 from loops import with_a_way_in
 from string_instances import invented
 
-from pymoo_anon.proofs import pairs, tables
-from pymoo_anon.proofs.pairs import PairSearch, best_pair
+from pymoo_anon.proofs import tables
+from pymoo_anon.proofs.strings import PairSearch
+from pymoo_anon.proofs.tables import best_pair
 
-longest_cut = with_a_way_in(pairs.longest_cut)
+longest_cut = with_a_way_in(tables.longest_cut)
 longest_path, completions = with_a_way_in(tables.longest_path), with_a_way_in(tables.completions)
 
 

@@ -1,4 +1,4 @@
-"""Bounds and node order of stored lattices in many small cases, beside slow twins."""
+"""Bounds, rules and node order of stored lattices in many small cases, beside slow twins."""
 
 from itertools import pairwise, product
 from math import isqrt
@@ -8,39 +8,41 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import with_a_way_in
+from loops import leave_uncompiled
 from pymoo.optimize import minimize
-from tasks import found, sorted_rows
+from strategies import times
+from tasks import found, invented, sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, SquaredClassSizes
-from pymoo_anon.objectives.bounds import _SMALL, _write_fewest
-from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.proofs import covering
-from pymoo_anon.proofs.base import tolerance
-from pymoo_anon.proofs.covering import (
-    ADDITIVE,
-    FIXED,
-    SQUARES,
-    THRESHOLD,
-    Members,
-    NodeBounds,
-    Rules,
-    find_open,
-    node_scratch,
+from pymoo_anon.objectives import (
+    ClassificationMetric,
+    Discernibility,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    GeneralLossMetric,
+    KAnonymity,
+    ProsecutorRisk,
+    SquaredClassSizes,
 )
-from pymoo_anon.proofs.stored import MeasureRules, layer_sizes
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.objectives.bounds import _SMALL, AdditiveLoss, Kind, _write_fewest
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.proofs import covering, stored
+from pymoo_anon.proofs.base import tolerance
+from pymoo_anon.proofs.covering import ADDITIVE, FIXED, SQUARES, THRESHOLD, Members, NodeBounds, Rules
+from pymoo_anon.proofs.stored import MeasureRules, find_open, layer_sizes, node_scratch
+from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
+
+pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
 # Two thresholds, two losses, a bound that stands as it is, and perhaps two sums of squares, which make the number of
 # suppressed rows a threshold.
 KINDS = np.array([THRESHOLD, ADDITIVE, FIXED, THRESHOLD, ADDITIVE, SQUARES, SQUARES])
 N_ROWS, N_VAR, N_MEMBERS = 6, 2, 4
 
-is_covered = with_a_way_in(covering.is_covered)
-is_plainly_covered = with_a_way_in(covering.is_plainly_covered)
-reach = with_a_way_in(covering._furthest_reach)
-fill, following = with_a_way_in(covering._fill), with_a_way_in(covering._next)
+
+@pytest.fixture
+def uncompiled(monkeypatch):
+    leave_uncompiled(monkeypatch, covering, stored)
 
 
 def drawn(seed):
@@ -119,12 +121,12 @@ def stand_for_all(rules, nodes, members, scratch):
     return True
 
 
-def test_a_node_is_covered_where_members_stand_for_all_that_it_can_be():
+def test_a_node_is_covered_where_members_stand_for_all_that_it_can_be(uncompiled):
     answers = []
-    for seed in range(2500):
+    for seed in range(times(1200)):
         rules, nodes, members, scratch = drawn(seed)
         expected = stand_for_all(rules, nodes, members, scratch)
-        assert is_covered(0, rules, nodes, members, scratch) == expected, seed
+        assert covering.is_covered(0, rules, nodes, members, scratch) == expected, seed
         answers.append(expected)
     # Both happen, and often.
     assert 0.1 < np.mean(answers) < 0.9
@@ -155,15 +157,15 @@ def test_open_nodes_are_found_one_after_the_other():
     assert n_open > 50
 
 
-def test_a_node_is_plainly_covered_where_one_member_stands_for_all_bounds():
+def test_a_node_is_plainly_covered_where_one_member_stands_for_all_bounds(uncompiled):
     answers = []
-    for seed in range(1500):
+    for seed in range(times(700)):
         rules, nodes, members, scratch = drawn(seed)
         bounds = np.array([nodes.bounds[0, c] if c >= 0 else np.inf for c in rules.columns])
         bounds[rules.kinds == ADDITIVE] = scratch.floors
         bounds[rules.kinds == SQUARES] -= rules.limit**2
         stands = (members.needs <= bounds).all(axis=1) & (members.reaches >= nodes.tops[0]).all(axis=1)
-        m = is_plainly_covered(0, seed % N_MEMBERS, rules, nodes, members, scratch)
+        m = covering.is_plainly_covered(0, seed % N_MEMBERS, rules, nodes, members, scratch)
         if (rules.first[:2] >= nodes.tops[0]).any():
             assert m == -2, seed
         else:
@@ -172,14 +174,14 @@ def test_a_node_is_plainly_covered_where_one_member_stands_for_all_bounds():
     assert set(answers) == {-2, -1, *range(N_MEMBERS)}
 
 
-def test_numbers_beyond_53_bits_are_not_rounded_to_a_better_bound():
+def test_numbers_beyond_53_bits_are_not_rounded_to_a_better_bound(uncompiled):
     rules, nodes, members, _ = drawn(1)
     # sqrt(r * r - 1) is r in floats.
     room = 94_906_265**2 - 1
     nodes.bounds[:] = 0
     members.needs[0, rules.kinds == SQUARES] = -float(room), -np.inf
     members.needs[1, rules.kinds == SQUARES] = 1, -25
-    assert [reach(m, 2, 0, rules, nodes, members) for m in (0, 1)] == [isqrt(room), -1]
+    assert [covering._furthest_reach(m, 2, 0, rules, nodes, members) for m in (0, 1)] == [isqrt(room), -1]
 
 
 def tall(seed):
@@ -246,7 +248,7 @@ def test_fewest_are_the_least_values_that_too_many_rows_have(data):
 
 
 @pytest.mark.parametrize("lengths", [[2, 1, 3], [1], [4, 0, 2], [0, 0]], ids=str)
-def test_layers_hold_every_node_once_in_the_order_of_numbers(lengths):
+def test_layers_hold_every_node_once_in_the_order_of_numbers(lengths, uncompiled):
     lengths = np.array(lengths)
     every = np.array(np.unravel_index(np.arange(np.prod(lengths + 1)), tuple(lengths + 1))).T
     sizes = layer_sizes(lengths)
@@ -254,10 +256,77 @@ def test_layers_hold_every_node_once_in_the_order_of_numbers(lengths):
         seen = []
         for first in range(max(total - lengths[1:].sum(), 0), min(lengths[0], total) + 1):
             x = np.full(len(lengths), first)
-            fill(1, total - first, lengths, x)
+            stored._fill(1, total - first, lengths, x)
             is_more = True
             while is_more:
                 seen.append(x.tolist())
-                is_more = following(x, lengths)
+                is_more = stored._next(x, lengths)
         assert seen == every[every.sum(axis=1) == total].tolist()
         assert len(seen) == sizes[total]
+
+
+TABLE = invented(0)
+
+
+def measures(objectives, constraints=(), suppression=3):
+    problem = LatticeProblem(TABLE, objectives, suppression=suppression, constraints=list(constraints))
+    return MeasureRules(problem)
+
+
+@pytest.mark.parametrize(("suppression", "limit"), [(3, 3), (Violating(3), 3), (Below(4), 60)], ids=str)
+def test_without_a_limit_no_number_of_rows_is_too_many(suppression, limit):
+    constraints = [KAnonymity() >= 2] if isinstance(suppression, Violating) else []
+    assert measures([KAnonymity(), GeneralLossMetric()], constraints, suppression).rules.limit == limit
+
+
+def test_a_constraint_is_about_its_own_threshold():
+    own = measures([KAnonymity(person="s1"), GeneralLossMetric()], [DistinctLDiversity("s0") >= 3])
+    assert own.rules.first.tolist() == pytest.approx([-np.inf, 3])
+
+
+def test_bounds_of_nodes_are_floors_and_what_is_known_of_each():
+    """Expect nothing suppressed at floors, and the limit at greatest squares."""
+    objectives = [KAnonymity(), DistinctLDiversity("s0"), SquaredClassSizes(), GeneralLossMetric()]
+    problem = LatticeProblem(TABLE, objectives, suppression=5)
+    proof = BranchAndBound().setup(problem, seed=0).proof
+    for _ in range(3):
+        proof.advance()
+    nodes, every = problem.nodes(0, problem.n_nodes), np.arange(problem.n_nodes)
+    known, bounds = proof._nodes, proof.bounds.bounds_of(every, proof._nodes)
+    np.testing.assert_array_equal(bounds[:, :2], -known.tops)
+    losses = LatticeProblem(TABLE, [GeneralLossMetric()]).compute(nodes)[:, 0]
+    leeway = AdditiveLoss(GeneralLossMetric()).leeway(TABLE.tuples)
+    assert (losses * (1 - leeway) <= bounds[:, 3]).all()
+    assert (bounds[:, 3] <= losses).all()
+    F = problem.compute(nodes)
+    assert (bounds <= F).all()
+    # Bounds of an evaluated node hold for itself, too. Thresholds may have none.
+    assert known.done.any()
+    assert np.isfinite(bounds[known.done][:, 2:]).all()
+    # Suppressed rows may add up to more than they did in their classes.
+    assert (F[:, 2] - bounds[:, 2]).min() < 5**2
+
+
+def test_the_first_bounds_are_below_all_nodes():
+    objectives = [ClassificationMetric("s0"), Discernibility(), EntropyLDiversity("s0")]
+    problem = LatticeProblem(TABLE, objectives)
+    own = MeasureRules(problem)
+    least = problem.compute(problem.nodes(0, problem.n_nodes)).min(axis=0)
+    bounds = own.first_bounds()[:, np.argsort(own.columns)]
+    assert (bounds <= least).all()
+    assert bounds[:, 0].tolist() == [0] * problem.n_nodes
+
+
+class Floored(AdditiveLoss):
+    """Floors by attribute, and nothing on top of them."""
+
+    kind = Kind.FIXED
+
+
+def test_floors_of_generalizations_are_not_those_of_their_specializations(monkeypatch):
+    monkeypatch.setattr(GeneralLossMetric, "bounding", Floored)
+    for seed in range(4):
+        problem = LatticeProblem(invented(seed), [GeneralLossMetric(), EntropyLDiversity("s0")], suppression=3)
+        res = minimize(problem, BranchAndBound(), seed=0)
+        np.testing.assert_array_equal(found(res, problem), sorted_rows(problem.pareto_front()))
+        assert res.algorithm.n_pruned > 0

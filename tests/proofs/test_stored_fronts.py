@@ -1,28 +1,38 @@
-"""Proven fronts of stored lattices under every rule, order and thread number."""
+"""Proven fronts of stored lattices: rules, orders, threads, visits of all nodes, and learned bounds."""
+
+import pickle
+import time
 
 import numpy as np
 import pytest
+from limits import limited
+from numba.core.event import install_timer
+from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
+from pymoo.termination import get_termination
 from strategies import invented_frame
-from tasks import Task, found, invented
+from tasks import Task, found, invented, sorted_rows
 
-from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch, ParetoLocalSearch
 from pymoo_anon.datasets import make_census
+from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives import (
     ClassificationMetric,
+    Discernibility,
     DistinctLDiversity,
     EntropyLDiversity,
     GeneralLossMetric,
     KAnonymity,
     SquaredClassSizes,
     SquaredValueCounts,
+    TCloseness,
 )
-from pymoo_anon.problems import LatticeProblem, base
+from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.problems import LatticeProblem, base, journaled
 from pymoo_anon.proofs import stored
 from pymoo_anon.table import Microdata
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
-
 
 GOALS = {
     "k, GLM": [KAnonymity(), GeneralLossMetric()],
@@ -94,3 +104,123 @@ def shuffled(seed, order):
     """Return a table of `invented` with its distinct tuples in another order."""
     frame = invented_frame(seed).sample(frac=1, random_state=order)
     return Microdata.from_frame(frame, invented(seed).quasi_identifiers, sensitive=["s0", "s1"])
+
+
+TABLE = make_census(400, seed=3)
+SETS = {
+    "layers": [KAnonymity(), TCloseness("occupation"), GeneralLossMetric()],
+    "in random order": [TCloseness("occupation"), GeneralLossMetric(), ClassificationMetric("salary-class")],
+}
+
+every_order = pytest.mark.parametrize("objectives", SETS.values(), ids=list(SETS))
+
+
+def census(objectives):
+    return LatticeProblem(TABLE, objectives, suppression=0.01)
+
+
+@every_order
+def test_all_is_visited_where_bounds_settle_less_than_half(objectives):
+    """Keep every missing front member within the open bounds."""
+    problem = census(objectives)
+    exact = problem.pareto_front()
+    algorithm = limited(batch_of_all=1500).setup(problem, seed=1)
+    visited, resumed, pruned = [], None, 0
+    while algorithm.has_next():
+        algorithm.next()
+        visited.append(algorithm.proof.visits_all)
+        if visited[-1] and resumed is None:
+            resumed = pickle.loads(pickle.dumps(algorithm))
+        if visited[-1] or len(visited) % 10 == 0:
+            bounds = algorithm.open_bounds
+            for own in exact:
+                assert (own == algorithm.proof.F).all(axis=1).any() or (bounds <= own).all(axis=1).any()
+        # A node that is pruned is not visited later.
+        earlier, pruned = pruned, algorithm.n_pruned
+        assert earlier <= pruned == problem.n_nodes - algorithm.n_evaluated - algorithm.n_undecided
+    assert algorithm.certified
+    assert not visited[0]
+    assert visited[-1]
+    np.testing.assert_array_equal(sorted_rows(algorithm.proof.F), exact)
+    resumed.termination = get_termination("n_gen", 10_000)
+    while resumed.has_next():
+        resumed.next()
+    np.testing.assert_array_equal(resumed.proof.F, algorithm.proof.F)
+    assert resumed.n_evaluated == algorithm.n_evaluated
+
+
+@every_order
+def test_a_search_that_was_killed_while_it_visits_all_goes_on_the_same(tmp_path, objectives):
+    whole = minimize(census(objectives), BranchAndBound(), seed=1)
+    path = tmp_path / "search.journal"
+    first = census(objectives)
+    with journaled(first, path):
+        minimize(first, BranchAndBound(), seed=1)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(0.8 * len(content))])
+    again = census(objectives)
+    with journaled(again, path, resume=True):
+        assert 0 < again.n_unique < first.n_unique
+        res = minimize(again, BranchAndBound(), seed=1)
+    np.testing.assert_array_equal(res.X, whole.X)
+    assert res.algorithm.n_evaluated == whole.algorithm.n_evaluated
+
+
+def test_what_another_version_learned_is_read_or_refused(tmp_path):
+    """Ignore extra numbers behind a bound, and refuse missing ones."""
+    own = census(SETS["layers"])
+    with journaled(own, tmp_path / "a.journal") as journal:
+        minimize(own, BranchAndBound(), ("n_gen", 2), seed=1)
+        learned = dict(journal.bounds)
+    for lessons, refused in (("longer", False), ("shorter", True)):
+        again = census(SETS["layers"])
+        with journaled(again, tmp_path / "a.journal", resume=True) as journal:
+            learned = journal.bounds
+            for key, lesson in learned.items():
+                learned[key] = np.append(lesson, [1.0, 2.0]) if lessons == "longer" else lesson[:1]
+            assert learned
+            if refused:
+                with pytest.raises(ValueError, match="holds bounds of another version; search anew"):
+                    minimize(again, BranchAndBound(), seed=1)
+            else:
+                assert minimize(again, BranchAndBound(), seed=1).algorithm.certified
+
+
+def test_what_nodes_teach_is_spread_to_all_above_and_below(monkeypatch):
+    """Compare with a slow twin that compares levels node by node."""
+    problem = census([KAnonymity(), Discernibility()])
+    proof = BranchAndBound().setup(problem, seed=1).proof
+    every, rng = problem.nodes(0, problem.n_nodes), np.random.default_rng(0)
+    for _ in range(5):
+        X = every[rng.choice(len(every), 3, replace=False)]
+        lessons = rng.integers(0, 9, (3, 3)).astype(float)
+        lessons[:, 1] -= 5
+        nodes = proof._nodes
+        tops, bounds = nodes.tops[:, 0].copy(), nodes.bounds[:, 0].copy()
+        for x, (top, special, general) in zip(X, lessons, strict=True):
+            below, above = (every <= x).all(axis=1), (every >= x).all(axis=1)
+            tops[below] = np.minimum(tops[below], top)
+            bounds[below] = np.maximum(bounds[below], special)
+            bounds[above] = np.maximum(bounds[above], general)
+        proof._apply(X @ proof.bounds.rules.strides, X, lessons)
+        np.testing.assert_array_equal(nodes.tops[:, 0], tops)
+        np.testing.assert_array_equal(nodes.bounds[:, 0], bounds)
+
+
+def nsga2():
+    return NSGA2(8, sampling=LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation())
+
+
+@pytest.mark.parametrize("kind", [BranchAndBound, ExhaustiveSearch, ParetoLocalSearch, PBGEA, nsga2])
+def test_a_budget_of_seconds_does_not_count_compilation(monkeypatch, kind):
+    measure, spent = LatticeProblem._measure, []
+
+    def compiling(self, *arguments):
+        with install_timer("numba:compiler_lock", spent.append):
+            njit()(lambda x: x + 1)(1)
+        return measure(self, *arguments)
+
+    monkeypatch.setattr(LatticeProblem, "_measure", compiling)
+    began = time.time()
+    res = minimize(census(SETS["layers"][::2]), kind(), ("n_gen", 2), seed=1)
+    assert res.algorithm.start_time - began > 0.9 * sum(spent) > 0.0

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pymoo.optimize import minimize
-from strategies import a_third_at_once
+from strategies import a_third_at_once, grown, renamed
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.fronts.archive import merge_front
@@ -26,21 +26,8 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.proofs.base import Limits, tolerance
-from pymoo_anon.proofs.pairs import PairSearch
-from pymoo_anon.proofs.strings import StringProof
+from pymoo_anon.proofs.strings import PairSearch, StringProof
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating
-
-
-def random_tree(rng, names):
-    """Build a random tree over ordered leaves, two or three children each."""
-    nodes = [{"name": name} for name in names]
-    number = 0
-    while len(nodes) > 1:
-        width = min(int(rng.integers(2, 4)), len(nodes))
-        at = int(rng.integers(0, len(nodes) - width + 1))
-        nodes[at : at + width] = [{"name": f"node {number}", "children": nodes[at : at + width]}]
-        number += 1
-    return Taxonomy(nodes[0])
 
 
 def random_table(rng):
@@ -57,7 +44,8 @@ def random_table(rng):
         shares = rng.dirichlet(np.full(size, 0.7))
         frame[f"q{j}"] = rng.choice(domains[f"q{j}"], n, p=shares)
         if size > 1 and rng.random() < 0.4:
-            taxonomies[f"q{j}"] = random_tree(rng, domains[f"q{j}"])
+            tree = grown(lambda low, high: int(rng.integers(low, high + 1)), size)
+            taxonomies[f"q{j}"] = Taxonomy(renamed(tree, domains[f"q{j}"]))
     frame["label"] = rng.choice(["x", "y", "z"], n, p=[0.5, 0.4, 0.1])
     frame["illness"] = rng.choice(list("uvw"), n)
     hierarchies = {name: Hierarchy.flat(domain) for name, domain in domains.items()}

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from strategies import a_third_at_once
-from string_instances import invented
+from string_instances import invented, paths
 
 from pymoo_anon.proofs.base import Limits
 from pymoo_anon.proofs.instance import StringSpace, Subproblem, _best_multiplier, plan
@@ -73,15 +73,6 @@ def test_tables_hold_the_gain_of_every_box(seed):
 def all_spans(rng, n):
     """Return all or some intervals, including all single values."""
     return [(i, j) for i in range(n) for j in range(i + 1, n + 1) if j == i + 1 or rng.random() < 0.7]
-
-
-def paths(spans, n):
-    def from_value(at):
-        if at == n:
-            return [()]
-        return [(g, *rest) for g, (low, high) in enumerate(spans) if low == at for rest in from_value(high)]
-
-    return from_value(0)
 
 
 class Tabled:

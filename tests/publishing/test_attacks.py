@@ -97,47 +97,6 @@ def test_no_attack_sees_through_a_release():
     assert found_by(made) == set()
 
 
-def with_index_of(frame):
-    return made(frame).set_index(frame.index)
-
-
-def unsorted(frame):
-    rows = frame[["age", "town", "diagnosis", "weight", "ward"]].assign(age=(frame.age - 20) // 40, town="*")
-    return rows.reset_index(drop=True)
-
-
-BROKEN = {
-    "its index is the original's": (with_index_of, {"index", "how a file writes it"}),
-    "its rows stand as in the original": (
-        unsorted,
-        {"row order", "categories", "signs of zeros", "how a file writes it"},
-    ),
-    "categories come along": (
-        lambda frame: made(frame).assign(ward=lambda own: own.ward.astype(frame.ward.dtype)),
-        {"categories"},
-    ),
-    "a cell's type is that of the first person": (
-        lambda frame: made(frame).assign(ward=np.array([1 if frame.age.iloc[0] > 50 else 1.0] * 60, dtype=object)),
-        {"types of cells", "row order", "how a file writes it"},
-    ),
-    "a column's type is that of the first person": (
-        lambda frame: made(frame).astype({"weight": "float64" if frame.age.iloc[0] > 50 else "float32"}),
-        {"column types"},
-    ),
-    "zeros keep their signs": (
-        lambda frame: made(frame).assign(weight=frame.weight.sort_values(kind="stable").to_numpy()),
-        {"signs of zeros", "how a file writes it", "row order"},
-    ),
-    "attributes come along": (lambda frame: made(frame).__finalize__(frame), {"attributes"}),
-}
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_release_that_was_broken_is_seen_through(name):
-    publish, attacks = BROKEN[name]
-    assert attacks <= found_by(publish)
-
-
 def test_the_original_differs_where_attacks_look():
     """Check that persons move, the first ones across the age of 50."""
     one, other = original(), changed(original())

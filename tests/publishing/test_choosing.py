@@ -1,7 +1,6 @@
 """Choice of a point of a front: requirements, preferences and messages."""
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -213,13 +212,7 @@ def test_the_knee_is_of_what_is_left():
     least = float(ks[len(ks) // 2]) <= K
     choice = PROBLEM.front(FRONT).choose(require=[least], knee=True)
     left = VALUES[:, 0] >= least.bound
-    assert choice == choose_again(FRONT[left], choice, knee=True)
-
-
-def choose_again(X, like, **way):
-    """Choose from other points, with row and reason of a former choice."""
-    again = PROBLEM.front(X).choose(**way)
-    return replace(again, row=like.row, reason=like.reason, requirements=like.requirements)
+    assert choice.x == PROBLEM.front(FRONT[left]).choose(knee=True).x
 
 
 @pytest.mark.parametrize("weights", [{K: 1, GLM: 2}, {K: 1, L: 1, GLM: 1}, {L: 3, GLM: 1}, {GLM: 1}, {T: 1, GLM: 4}])
@@ -237,9 +230,6 @@ def test_what_weights_say():
     left = (VALUES[:, 0] >= 2).sum()
     expected = f"the least weighted shortfall by k = 1 and GLM = 2.5 of the {left} points with k >= 2, of {len(FRONT)}"
     assert choice.reason == expected
-
-
-# --- ties ---------------------------------------------------------------------------------------------------------
 
 
 # --- refusals -----------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ Levels of whole columns stand beside them.
 
 import numpy as np
 import pytest
-from persons_of_a_report import BRACES, CHOSEN, DOTTED, SCRIPT, X, frame, hierarchies, payload, read, table
+from persons_of_a_report import BRACES, CHOSEN, DOTTED, SCRIPT, X, frame, hierarchies, payload, read, rows_of, table
 from test_local_release import Given
 
 from pymoo_anon.comparison import CountQueries
@@ -29,13 +29,6 @@ def written(path, own, points, row, **options):
     write_report(path, front, front.choose(row=row), **options)
     text = path.read_text(encoding="utf-8")
     return read(text), payload(text)
-
-
-def rows_of(data, name):
-    if name in data["fixed"]:
-        return data["fixed"][name]
-    (member,) = (one for one in data["members"] if one["point"] == data["chosen"])
-    return data["pool"][member["tables"][name]]
 
 
 def counted_alike(made, data, external=False):
@@ -91,7 +84,9 @@ def test_a_point_that_was_refined_is_told_as_it_was_released(tmp_path, suppresse
     assert page.tables["beside"][0][0].startswith("this release")
     # A neighbour is a point of whole columns: all cells of a column stand at one level.
     other = next(one for one in data["members"] if one["point"] != data["chosen"])
-    assert {row[3] for row in data["pool"][other["tables"]["levels"]]} == {1}
+    levels = data["pool"][other["tables"]["levels"]]
+    assert [row[1] for row in levels] == points[0].tolist()
+    assert {row[3] for row in levels} == {1}
     without, again = written(tmp_path / "s.html", own, points, 1, evidence=made)
     assert rows_of(again, "sizes") == rows_of(data, "sizes")
     assert "claims" not in without.tables

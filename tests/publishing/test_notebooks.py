@@ -5,7 +5,6 @@ import re
 import pandas as pd
 import pytest
 
-from pymoo_anon._messages import html_table
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity, Objective
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release
@@ -102,7 +101,3 @@ def test_a_front_shows_its_points():
     assert caption == "Front of 3 points"
     assert headings[:3] == ["row", "&lt;b&gt;&amp;\\n", "z"]
     assert sorted(row[0] for row in rows) == ["0", "1", "2"]
-
-
-def test_a_table_of_nothing_is_a_table():
-    assert cells(html_table("none", ["a"], [])) == ("none", ["a"], [])

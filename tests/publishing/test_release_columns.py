@@ -17,7 +17,7 @@ from test_release import HOSPITAL, KEPT, ROLES, hospital
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import RecountError, evidence, release
-from pymoo_anon.publishing.release import said_of, uniqueness_of
+from pymoo_anon.publishing.release import uniqueness_of
 from pymoo_anon.publishing.report.values import columns_view
 from pymoo_anon.table import Hierarchy, Microdata, Violating
 from pymoo_anon.table.frames import in_memory, renamed
@@ -84,20 +84,6 @@ def test_that_nobody_is_unique_is_said_of_all_released_columns_alone():
     assert alone.verdict.startswith(
         "What was promised holds. Released anyway, although k is 1 where at least 2 is required: it is only a test. 1 "
         "of 12 rows (8.3 %) is unique by all released columns."
-    )
-
-
-def test_nearly_all_rows_are_not_said_to_be_all():
-    """Print 7,212 of 7,214 as less than 100.0 %, beside a reason."""
-    columns = pd.DataFrame({"column": ["age", "seen"], "role": ["quasi-identifier", "keep"]}).assign(
-        reason=[None, "courts publish these days anyway"]
-    )
-    unique = pd.DataFrame(
-        [("all released columns", 7212, 7214), ("kept columns", 7211, 7214)], columns=["columns", "unique", "rows"]
-    )
-    assert said_of(columns, unique) == (
-        "7,212 of 7,214 rows (more than 99.9 %) are unique by all released columns and 7,211 (more than 99.9 %) by "
-        "kept columns (seen: courts publish these days anyway). Nothing is promised of kept columns (seen)."
     )
 
 

@@ -135,7 +135,10 @@ def test_who_pays_is_counted_over_people(data, row):
         domain = own[name].groups[level]
         sizes_of_groups.append((np.bincount(domain)[groups] - 1) / (len(domain) - 1))
     loss = np.mean(sizes_of_groups, axis=0)
-    loss[class_sizes(released(X[row], k=0)) < 5] = 1
+    sizes = class_sizes(released(X[row], k=0)).to_numpy()
+    loss[sizes < 5] = 1
+    # Suppressed rows are one class.
+    risk = 1 / np.where(sizes < 5, (sizes < 5).sum(), sizes)
     found = rows_of(data, "groups", row)
     assert [cells[3] for cells in found] == sorted((cells[3] for cells in found), reverse=True)
     people = {
@@ -143,11 +146,12 @@ def test_who_pays_is_counted_over_people(data, row):
     }
     people |= {("illness", value): rows["illness"] == value for value in rows["illness"].unique()}
     checked = 0
-    for attribute, group, n, share, _ in found:
+    for attribute, group, n, share, chance in found:
         if (attribute, group) in people:
             own_rows = people[attribute, group]
             assert n == own_rows.sum()
             assert share == pytest.approx(loss[own_rows].mean(), rel=1e-5)
+            assert chance == pytest.approx(risk[own_rows].mean(), rel=1e-5)
             checked += 1
     assert checked == 8 + 2 + 3
     curve = rows_of(data, "lorenz", row)
@@ -584,6 +588,8 @@ def test_counts_in_the_release_stand_beside_those_of_its_neighbours(data):
     own, queries = problem(), CountQueries(problem().table)
     rows = rows_of(data, "queries")
     assert [row[0] for row in rows] == [f"point {n}" for n in range(1, len(X) + 1)]
+    # The chart tells the release apart by the last column.
+    assert f"datum.c{len(rows[0]) - 1} == '●'" in str(data["charts"]["queries"])
     for (_, half, most, width, loss, here), x in zip(rows, X, strict=True):
         classes = own.equivalence_classes(x)
         n, k = classes.n_suppressed[0], KAnonymity().evaluate(classes)[0]

@@ -3,18 +3,21 @@
 import base64
 import hashlib
 import re
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
 from persons_of_a_report import BRACES, DOTTED, HOSTILE, SCRIPT, X, frame, payload, problem, read, report, subject_of
+from pymoo.optimize import minimize
 from strategies import times
 
+from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import release
+from pymoo_anon.publishing import Kept, codebook, evidence, release, write_report
 from pymoo_anon.publishing.report.charts import charts
-from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
+from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["internal", "external"])
@@ -121,6 +124,7 @@ def outside(path, own, points=POINTS, chosen=2, **options):
     return report(path, own, points, chosen, external=True, **options)
 
 
+COUNTIES = Hierarchy([list("abcd"), list("xxyy")])
 SMALL = {
     "town": Hierarchy([[f"t{i}" for i in range(6)], ["a", "a", "b", "b", "c", "c"], ["*"] * 6]),
     "age": Hierarchy.intervals(0, 40, widths=[10, 20]),
@@ -131,7 +135,7 @@ def pair_of_tables(rng, n_suppressed, how):
     """Yield two tables with one release at levels 1 and 1.
 
     In the second one all raw values are others, and those of the suppressed persons, who stand alone in cells that
-    nobody else has. Where they are dropped there is another number of them, with other illnesses.
+    nobody else has. Where they are dropped there is another number of them, with other illnesses and incomes.
     """
     cells = rng.permutation([(town, age) for town in range(3) for age in range(4)])
     n_kept = int(rng.integers(2, 6))
@@ -145,6 +149,9 @@ def pair_of_tables(rng, n_suppressed, how):
             "town": [f"t{2 * town + rng.integers(2)}" for town, _ in every],
             "age": [int(10 * age + rng.integers(10)) for _, age in every],
             "illness": [*illness, *(ill[:number] if how == "mark" else rng.permutation(ill)[:number])],
+            # Both are made coarser.
+            "income": [1000 * (i % 7) + int(rng.integers(-499, 500)) for i in range(len(every))],
+            "county": ["abcd"[2 * (i % 3 > 0) + rng.integers(2)] for i in range(len(every))],
         }
         yield pd.DataFrame(rows).sample(frac=1, random_state=int(rng.integers(2**31)))
 
@@ -154,28 +161,31 @@ def pair_of_tables(rng, n_suppressed, how):
     ("n_suppressed", "how"), [*((n, "drop") for n in range(1, 6)), *((n, "mark") for n in range(2, 6))]
 )
 def test_nobody_outside_learns_who_was_suppressed_or_what_was_generalized(tmp_path, n_suppressed, how):
-    """Compare external files of small tables with equal releases byte for byte."""
+    """Compare what leaves of small tables with equal releases byte for byte, whatever was asked for."""
+    goals, limits = [KAnonymity(), GeneralLossMetric(weights={"age": 2})], [KAnonymity() >= 2]
+    if how == "drop":
+        # Marked rows may break what these promise.
+        goals += [KAnonymity(known=[["town"], ["age"]]), DistinctLDiversity("illness"), TCloseness("illness")]
+        limits += [DistinctLDiversity("illness") >= 1]
+    keep = {
+        "income": Kept(round=1000, clip=(0, 5000), reason="the ministry has asked for it"),
+        "county": Kept(hierarchy=COUNTIES, level=1, reason="the ministry has asked for it"),
+    }
     for seed in range(times(2)):
-        files, released = set(), set()
+        files, released, books = set(), set(), set()
         for rows in pair_of_tables(np.random.default_rng([seed, n_suppressed]), n_suppressed, how):
             table = Microdata.from_frame(rows, SMALL, sensitive="illness")
-            goals = [KAnonymity(), DistinctLDiversity("illness"), TCloseness("illness"), GeneralLossMetric()]
-            own = LatticeProblem(table, goals, Below(2), constraints=[DistinctLDiversity("illness") >= 1])
-            plain = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], Below(2))
-            made = release(rows, plain, [1, 1], suppressed=how)
+            own, points = LatticeProblem(table, goals, Violating(6), limits, levels={"town": (0, 1)}), [[0, 1], [1, 1]]
+            front = own.front(points)
+            choice = front.choose(row=1)
+            made = release(rows, own, choice, suppressed=how, keep=keep, anyway="it is only a test")
             released.add(made.frame.to_csv())
-            told = {
-                "claims": made.claims.to_dict("records"),
-                "suppressed": {"rows": n_suppressed, "of": len(rows), "how": how},
-                "columns": [
-                    *({"column": name, "role": "quasi-identifier", "reason": None} for name in SMALL),
-                    {"column": "illness", "role": "sensitive", "reason": None},
-                ],
-                "search": {"seed": len(rows), "certified": True},
-            }
-            points = np.array([[0, 1], [1, 1], [1, 2], [2, 2]])
-            files.add(outside(tmp_path / "r.html", own, points, 1, evidence=told, certified=True, population_size=900))
-        assert len(released) == 1
+            books.add(codebook(own, choice, suppressed=how, keep=keep).to_csv())
+            search = {"seed": len(rows), "certified": True}
+            inside = evidence(own, front, choice, made, checksums={}, search=search)
+            about = {"evidence": inside, "data": f"{len(rows)}.csv", "population_size": 900}
+            files.add(outside(tmp_path / "r.html", own, points, 1, certified=True, **about))
+        assert len(released) == len(books) == 1
         assert "illness: knowing the class" in min(files)
         assert len(files) == 1
 
@@ -274,3 +284,53 @@ def test_what_is_said_of_the_release_stands_outside_but_for_the_raw_file(tmp_pat
         made = report(tmp_path / "r.html", external=external, **said)
         texts = read(made).texts
         assert all((words in texts) == (not external or words != "raw.csv") for words in said.values())
+
+
+# ---------------------------------------------------------------- six persons
+
+ZIPS = ["q1", "q1", "q2", "q2", "q2", "q2"]
+
+
+def least_loss(ill):
+    """Return table, problem and proven front, given the two cancer patients."""
+    illness = iter(["flu", "cold", "gout", "asthma"])
+    frame = pd.DataFrame({"zip": ZIPS, "illness": ["cancer" if i in ill else next(illness) for i in range(6)]})
+    table = Microdata.from_frame(frame, {"zip": Hierarchy.flat(["q1", "q2"])}, "illness")
+    constraints = [KAnonymity() >= 2, DistinctLDiversity("illness") >= 2]
+    problem = LatticeProblem(table, [GeneralLossMetric()], constraints=constraints)
+    algorithm = BranchAndBound()
+    res = minimize(problem, algorithm, seed=1)
+    assert res.algorithm.certified
+    return frame, problem, np.atleast_2d(res.X)
+
+
+def test_a_proven_optimum_tells_nothing_to_outsiders(tmp_path):
+    """Hide the optimality of `*`, which reveals both cancers in q1 (Wong et al. 2007)."""
+    ways = list(combinations(range(6), 2))
+    assert len(ways) == 15
+    frame, problem, X = least_loss((0, 1))
+    choice = problem.front(X).choose()
+    made = release(frame, problem, choice)
+    inside = evidence(problem, X, choice, made, checksums={}, search={"certified": True})
+    assert made.frame.zip.tolist() == ["*"] * 6
+
+    # The evidence says: proven, k >= 2, l >= 2, least loss, and the point.
+    assert inside["search"]["certified"]
+    assert [(one["measure"], one["bound"]) for one in inside["settings"]["constraints"]] == [("k", 2), ("l", 2)]
+    point = inside["front"][inside["chosen"]["place"]]["x"]
+    fitting = [ill for ill in ways if least_loss(ill)[2][0].tolist() == point]
+    assert fitting == [(0, 1)]
+
+    # The report for outsiders is the same in every way in which the released rows may have come about.
+    told = set()
+    for ill in ways:
+        other, own, _ = least_loss(ill)
+        again = release(other, own, [1], anyway="it is only a test")
+        assert sorted(again.frame.illness) == sorted(made.frame.illness)
+        front = own.front([[1]])
+        checksums = {"input": {"raw.csv": hashlib.sha256(other.to_csv().encode()).hexdigest()}}
+        searched = {"seed": 1, "certified": True}
+        inside = evidence(own, front, front.choose(row=0), again, checksums=checksums, search=searched)
+        write_report(tmp_path / "report.html", front, front.choose(row=0), external=True, evidence=inside)
+        told.add((tmp_path / "report.html").read_bytes())
+    assert len(told) == 1

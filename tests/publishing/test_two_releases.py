@@ -12,7 +12,6 @@ from pymoo.optimize import minimize
 from strategies import promised, tables
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.engine.classes import joint_classes
 from pymoo_anon.objectives import (
     BasicBetaLikeness,
     DistinctLDiversity,
@@ -20,8 +19,9 @@ from pymoo_anon.objectives import (
     GeneralLossMetric,
     KAnonymity,
     TCloseness,
-    base,
 )
+from pymoo_anon.objectives.knowledge import joint_classes
+from pymoo_anon.objectives.privacy import identity
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem, joint, ladder
 from pymoo_anon.publishing import RecountError, evidence, release, verify
 from pymoo_anon.table import Hierarchy, Microdata, Violating
@@ -156,7 +156,7 @@ def test_a_wrong_joint_claim_is_found(measure, monkeypatch):
     problem = LatticeProblem(table, [measure, GeneralLossMetric()], beside=[earlier])
     made = release(frame, problem, [2, 1], drop="s1")
     assert made.claims.holds.tolist() == [True, True]
-    monkeypatch.setattr(base, "joint_classes", forgotten)
+    monkeypatch.setattr(identity, "joint_classes", forgotten)
     with pytest.raises(RecountError, match=f"counted again, {measure.full_name} is .* was promised"):
         release(frame, problem, [2, 1], drop="s1")
 

@@ -102,45 +102,28 @@ class Mine(KAnonymity):
         return 2 * super().evaluate(classes)
 
 
+K, GLM = KAnonymity(), GeneralLossMetric()
+
+
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("frame", "names", "measures", "error", "message"),
     [
-        (
-            ([1], ["q"], [KAnonymity()]),
-            TypeError,
-            "frame must be a pandas, polars, pyarrow, DuckDB, Ibis or Spark frame",
-        ),
-        ((RELEASED, [], [KAnonymity()]), ValueError, "quasi_identifiers must name at least one column, got none"),
-        (
-            (RELEASED, ["age", "sex", "age"], [KAnonymity()]),
-            ValueError,
-            "quasi_identifiers must name each column once, got more than once: 'age'",
-        ),
-        ((RELEASED, ["town"], [KAnonymity()]), KeyError, "frame must have the columns 'town'"),
-        ((RELEASED, QUASI, [DistinctLDiversity("salary")]), KeyError, "frame must have the columns 'salary'"),
-        ((RELEASED[:0], QUASI, [KAnonymity()]), ValueError, "frame must have at least one row, got none"),
-        ((RELEASED, QUASI, KAnonymity()), TypeError, r"measures must be a list of them, got KAnonymity\(\)"),
-        ((RELEASED, QUASI, ["k"]), TypeError, "measures must be objectives or constraints, got 'k'"),
-        (
-            (RELEASED, QUASI, [Mine()]),
-            ValueError,
-            "measures must define recount to be counted again, got Mine",
-        ),
-        (
-            (RELEASED, QUASI, [GeneralLossMetric()]),
-            ValueError,
-            "generalization must be the one that recoded 'age', 'sex'",
-        ),
-        (
-            (RELEASED, QUASI, [NonUniformEntropy()]),
-            ValueError,
-            "original must be the table that was released, got None",
-        ),
+        ([1], ["q"], [K], TypeError, "frame must be a pandas, polars, pyarrow, DuckDB, Ibis or Spark frame"),
+        (RELEASED, [], [K], ValueError, "quasi_identifiers must name at least one column, got none"),
+        (RELEASED, ["age", "sex", "age"], [K], ValueError, "must name each column once, got more than once: 'age'"),
+        (RELEASED, ["town"], [K], KeyError, "frame must have the columns 'town'"),
+        (RELEASED, QUASI, [DistinctLDiversity("salary")], KeyError, "frame must have the columns 'salary'"),
+        (RELEASED[:0], QUASI, [K], ValueError, "frame must have at least one row, got none"),
+        (RELEASED, QUASI, K, TypeError, r"measures must be a list of them, got KAnonymity\(\)"),
+        (RELEASED, QUASI, ["k"], TypeError, "measures must be objectives or constraints, got 'k'"),
+        (RELEASED, QUASI, [Mine()], ValueError, "measures must define recount to be counted again, got Mine"),
+        (RELEASED, QUASI, [GLM], ValueError, "generalization must be the one that recoded 'age', 'sex'"),
+        (RELEASED, QUASI, [NonUniformEntropy()], ValueError, "original must be the table that was released, got None"),
     ],
 )
-def test_what_cannot_be_counted_is_said(arguments, error, message):
+def test_what_cannot_be_counted_is_said(frame, names, measures, error, message):
     with pytest.raises(error, match=message):
-        verify(*arguments)
+        verify(frame, names, measures)
 
 
 def test_losses_need_what_fits_the_release():

@@ -116,21 +116,6 @@ def test_a_problem_asks_for_improvements(constraints, structure):
         assert found[1] < 0.995 * found[0]
 
 
-def test_the_order_of_rows_does_not_matter():
-    tables = []
-    for seed in (None, 3):
-        frame = pd.DataFrame({"a": np.arange(200) % 16, "b": np.arange(200) * 7 % 4})
-        frame = frame if seed is None else frame.sample(frac=1, random_state=seed)
-        hierarchies = {"a": Hierarchy.intervals(0, 16, [2, 4, 8]), "b": Hierarchy.flat(range(4))}
-        table = Microdata.from_frame(frame, hierarchies)
-        problem = LocalRecodingProblem(table, GOALS, n_improvements=100)
-        made = problem.decode(problem.x_of(7))
-        labels = pd.DataFrame(made.labels_of(table.tuples.codes, np.arange(len(table.tuples))), dtype=object)
-        labels["of"] = [tuple(codes) for codes in table.tuples.codes.tolist()]
-        tables.append(labels.sort_values("of", ignore_index=True))
-    pd.testing.assert_frame_equal(*tables)
-
-
 @pytest.mark.parametrize("value", [-1, 2.5, True, "many"])
 def test_a_number_of_improvements_is_refused(value):
     with pytest.raises(ValueError, match="n_improvements must be a whole number from 0 on, got"):

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import leave_uncompiled
 from recodings import column, drawn, lost, members_of, trees_of
-from strategies import nested
+from strategies import nested, times
 
-from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives import (
     AlphaDeassociation,
     BasicBetaLikeness,
@@ -24,11 +24,12 @@ from pymoo_anon.objectives import (
     RecursiveCLDiversity,
     TCloseness,
 )
-from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, recode
-from pymoo_anon.recoding import cube as cubes
-from pymoo_anon.recoding.cube import bottom_up
-from pymoo_anon.recoding.moves import Classes, enter, fill, leave, nearest_class, nearest_to_class, relocate, repair
-from pymoo_anon.recoding.top_down import best_node, first_split, top_down
+from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, moves, recode
+from pymoo_anon.recoding import top_down as splits
+from pymoo_anon.recoding import trees as trees_and_tests
+from pymoo_anon.recoding.bottom_up import bottom_up
+from pymoo_anon.recoding.moves import Classes, fill, relocate, repair
+from pymoo_anon.recoding.top_down import first_split, top_down
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Generalization, Hierarchy, Microdata
 
@@ -144,12 +145,19 @@ def plainly_holds(kind, column, bound, table, members):
 
 @pytest.mark.parametrize("structure", ["sizes", "direct"])
 @pytest.mark.parametrize("method", ["top-down", "bottom-up"])
-@given(tables=microdata(), k=st.integers(1, 6), price=st.sampled_from([0.0, 0.7, 5.0]), asked=some_requirements)
-def test_every_class_holds_what_is_required(method, structure, tables, k, price, asked):
+@given(
+    tables=microdata(),
+    k=st.integers(1, 6),
+    price=st.sampled_from([0.0, 0.7, 5.0]),
+    asked=some_requirements,
+    n=st.sampled_from([0, 0, 30]),
+)
+def test_every_class_holds_what_is_required(method, structure, tables, k, price, asked, n):
     table, other = tables
+    ways = {"price": price, "method": method, "structure": structure, "n_improvements": n}
     nodes, trees = nodes_of(table), trees_of(table)
     tests = Requirements(k, [requirement(*one, table)[0] for one in asked]).tests(table.tuples, trees)
-    cells = recode(trees, tests, price, method, structure)
+    cells = recode(trees, tests, **ways)
     assert cells.dtype == np.int32
     assert cells.shape == table.tuples.codes.shape
     for j, own in enumerate(nodes):
@@ -166,7 +174,7 @@ def test_every_class_holds_what_is_required(method, structure, tables, k, price,
     # Rows in another order.
     again = trees_of(other)
     tests = Requirements(k, [requirement(*one, other)[0] for one in asked]).tests(other.tuples, again)
-    assert cells_by_tuple(other, recode(again, tests, price, method, structure)) == cells_by_tuple(table, cells)
+    assert cells_by_tuple(other, recode(again, tests, **ways)) == cells_by_tuple(table, cells)
 
 
 @given(tables=microdata(max_rows=12), asked=some_requirements.map(lambda asked: asked[:1]))
@@ -321,25 +329,10 @@ def test_parts_stay_apart(tables, k):
                 assert np.all(own.level[cell] <= level)
 
 
-@njit(cache=False)
-def nearest(r, trees, tests, classes):
-    return nearest_class(r, np.inf, trees, tests, classes)
-
-
-@njit(cache=False)
-def nearest_other(c, trees, tests, classes):
-    return nearest_to_class(c, np.inf, trees, tests, classes)
-
-
-@njit(cache=False)
-def change(r, c, trees, classes):
-    leave(r, trees, classes)
-    enter(r, c, trees, classes)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_nearest_class_is_that_of_a_plain_search(seed):
+@pytest.mark.parametrize("seed", range(times(3)))
+def test_the_nearest_class_is_that_of_a_plain_search(seed, monkeypatch):
     """Move tuples after the classes are sorted, and find the changes."""
+    leave_uncompiled(monkeypatch, moves, trees_and_tests)
     random = np.random.default_rng(seed)
     table, trees = drawn(random, 60, 4, 5)
     n_tuples, tests = len(trees.rows), Requirements(1).tests(table.tuples, trees)
@@ -348,7 +341,8 @@ def test_the_nearest_class_is_that_of_a_plain_search(seed):
     classes.sort()
     n_classes = len(classes.rows)
     for r, c in zip(random.integers(0, n_tuples, 5), random.integers(0, n_classes, 5), strict=True):
-        change(r, c, trees, classes)
+        moves.leave(r, trees, classes)
+        moves.enter(r, c, trees, classes)
         class_of[r] = c
     cells = cells_of_classes(trees, class_of, n_classes)
     costs = np.where(cells < 0, 0.0, trees.costs[cells]).sum(axis=1)
@@ -361,7 +355,7 @@ def test_the_nearest_class_is_that_of_a_plain_search(seed):
         for c in set(class_of.tolist()) - {int(class_of[r])}:
             joined = cells_of_classes(trees, np.where(np.arange(n_tuples) == r, c, class_of), n_classes)[c]
             least = min(least, (rows[c] + trees.rows[r]) * trees.costs[joined].sum() - rows[c] * costs[c])
-        found, added = nearest(r, trees, tests, classes)
+        found, added = moves.nearest_class(r, np.inf, trees, tests, classes)
         assert added == pytest.approx(least)
         assert (found < 0) == np.isinf(least)
     for c in np.flatnonzero(filled).tolist():
@@ -369,12 +363,7 @@ def test_the_nearest_class_is_that_of_a_plain_search(seed):
         for other in set(np.flatnonzero(filled).tolist()) - {c}:
             joined = cells_of_classes(trees, np.where(class_of == c, other, class_of), n_classes)[other]
             least = min(least, (rows[other] + rows[c]) * trees.costs[joined].sum() - rows[other] * costs[other])
-        assert nearest_other(c, trees, tests, classes)[1] == pytest.approx(least)
-
-
-@njit(cache=False)
-def part_of(members, k, limit, attributes, trees):
-    return best_node(members, k, limit, attributes, trees)
+        assert moves.nearest_to_class(c, np.inf, trees, tests, classes)[1] == pytest.approx(least)
 
 
 @given(tables=microdata(), k=st.integers(1, 4), seed=st.integers(0, 99))
@@ -393,7 +382,9 @@ def test_tuples_are_parted_by_the_best_of_all_nodes(tables, k, seed):
             rows = np.bincount(parts, trees.rows[members], 2)
             if rows.min() >= k:
                 least[j, node] = rows @ trees.costs[cells_of_classes(trees, class_of, 2)].sum(axis=1)
-    j, node, _ = part_of(members, k, limit, np.arange(len(trees.offsets) - 1), trees)
+    with pytest.MonkeyPatch.context() as patch:
+        leave_uncompiled(patch, splits)
+        j, node, _ = splits.best_node(members, k, limit, np.arange(len(trees.offsets) - 1), trees)
     best = min(least.values(), default=np.inf)
     assert (node >= 0) == (best < limit)
     assert node < 0 or least[j, node] == pytest.approx(best)
@@ -412,7 +403,7 @@ def test_the_best_of_all_ladders_is_kept(seed):
     trees = trees_of(Microdata.from_frame(frame, {name: nested(8) for name in frame}))
     losses = []
     for factors in ((1.0,), (1.4,), (1.0, 1.4), (1.4, 1.0)):
-        with patch.object(cubes, "_FACTORS", factors):
+        with patch("pymoo_anon.recoding.bottom_up._FACTORS", factors):
             class_of, ended = bottom_up(trees, 5)
         assert ended
         made = class_of >= 0
@@ -429,29 +420,20 @@ def test_a_class_may_lose_rows_down_to_k():
     assert relocate(trees, Requirements(2).tests(table.tuples, trees), np.array([0, 0, 1])).tolist() == [0, 1, 1]
 
 
-@pytest.mark.parametrize("price", [0.0, 5.0])
-def test_no_relocation_costs_anything(price):
-    random = np.random.default_rng(1)
-    for _ in range(5):
-        table, trees = drawn(random, 60, 3, 5)
-        before = random.permutation(np.arange(len(trees.rows)) // 4)
-        after = relocate(trees, Requirements(2).tests(table.tuples, trees), before.copy(), price)
-        rows, losses = lost(trees, after, price)
-        assert rows[rows > 0].min() >= 2
-        assert losses.sum() < lost(trees, before, price)[1].sum()
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_after_relocation_no_move_of_a_tuple_saves_anything(seed):
+@pytest.mark.parametrize(("seed", "price"), list(product(range(4), (0.0, 5.0))))
+def test_relocation_saves_until_no_move_of_a_tuple_saves_more(seed, price):
     """Compute the loss of every single move that leaves k rows."""
     random = np.random.default_rng(seed)
     table, trees = drawn(random, 80, 3, 8)
     before = random.permutation(np.arange(len(trees.rows)) // 5)
-    made = relocate(trees, Requirements(3).tests(table.tuples, trees), before)
-    rows, losses = lost(trees, made)
+    made = relocate(trees, Requirements(3).tests(table.tuples, trees), before.copy(), price)
+    rows, losses = lost(trees, made, price)
+    assert rows[rows > 0].min() >= 3
+    assert losses.sum() < lost(trees, before, price)[1].sum()
     for r in range(len(made)):
         for c in np.flatnonzero(rows) if rows[made[r]] - trees.rows[r] >= 3 else ():
-            assert lost(trees, np.where(np.arange(len(made)) == r, c, made))[1].sum() >= losses.sum() - 1e-8
+            moved = np.where(np.arange(len(made)) == r, c, made)
+            assert lost(trees, moved, price)[1].sum() >= losses.sum() - 1e-8
 
 
 def test_what_is_left_over_joins_the_class_that_takes_it_at_least_loss():

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from recodings import blocks, column, drawn, lost, members_of, small_blocks, trees_of
 from test_recode import cells_by_tuple, microdata
 
-from pymoo_anon.recoding import Requirements, growth, recode
-from pymoo_anon.recoding.cube import Cube, bottom_up
-from pymoo_anon.recoding.growth import Seeds, grow
+from pymoo_anon.recoding import Requirements, recode
+from pymoo_anon.recoding.bottom_up import Cube, Seeds, _score, bottom_up, grow
 from pymoo_anon.recoding.moves import repair
 from pymoo_anon.recoding.top_down import top_down
 from pymoo_anon.recoding.trees import FORBIDDEN, by_first_step
@@ -123,18 +122,17 @@ def test_a_budget_ends_the_seeds_of_a_round_and_no_more(k, price, looks):
 
     def score(order, *others):
         *_, budget, _, seeds = others
-        growth_score(order, *others)
+        _score(order, *others)
         own = np.flatnonzero(np.isfinite(seeds.scores))
         assert own.tolist() == sorted(order[: len(own)])
         # Without its last seed, the round would not have used up its budget.
         assert seeds.tally[0] >= budget or len(own) == len(order)
         fewer = Seeds.of(trees, np.sort(seeds.order))
-        growth_score(order[: len(own) - 1], *others[:-1], fewer)
+        _score(order[: len(own) - 1], *others[:-1], fewer)
         assert fewer.tally[0] < budget
         tried.append(own.tolist())
 
-    growth_score = growth._score
-    with patch.object(growth, "_score", score):
+    with patch("pymoo_anon.recoding.bottom_up._score", score):
         made = grow(trees, k, price, budget=looks)
     assert len(tried[0]) < len(trees.rows)
     assert made.tolist() == plain_growth(trees, k, price, tried).tolist()
@@ -160,7 +158,7 @@ def test_small_blocks_try_all_seeds():
 def test_seeds_that_are_tried_first_are_spread_evenly(n):
     _, trees = random_trees(1, 300, 5, 6)
     orders = []
-    with patch.object(growth, "_score", lambda order, *_: orders.append(order)):
+    with patch("pymoo_anon.recoding.bottom_up._score", lambda order, *_: orders.append(order)):
         grow(trees, 3, budget=1)
     (order,) = orders
     assert sorted(order) == list(range(len(trees.rows)))

@@ -1,4 +1,4 @@
-"""Changes of a project file and its hierarchies, as the screen makes them."""
+"""What the screen does with a project: changes of its files, and requirements in words."""
 
 from pathlib import Path
 
@@ -7,9 +7,10 @@ import pytest
 from command import own
 
 from pymoo_anon.study.editing import change_hierarchy, change_project, change_role, open_hierarchy
-from pymoo_anon.study.names import source_of
-from pymoo_anon.study.project import read_project
+from pymoo_anon.study.names import MEASURES, source_of
+from pymoo_anon.study.project import ColumnDecision, read_project
 from pymoo_anon.study.proposal import Proposer, known_columns, reading_of
+from pymoo_anon.study.tables import in_words, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
 
 pytestmark = pytest.mark.usefixtures("own_table")
@@ -55,6 +56,11 @@ def test_a_quasi_identifier_gets_a_draft_and_other_roles_lose_their_wishes():
     change_role(read_project(MINE), proposer, "zip", "drop")
     assert read_project(MINE).columns["zip"].role == "drop"
     change_role(read_project(MINE), proposer, "zip", "quasi-identifier")
+    change_role(read_project(MINE), proposer, "sex", "keep")
+    assert read_project(MINE).columns["sex"] == ColumnDecision("keep", None)
+    own(sex={"role": "keep", "hierarchy": "trees/sex.csv", "level": 1, "reason": "it is known of all"})
+    change_role(read_project(MINE), proposer, "sex", "quasi-identifier")
+    assert read_project(MINE).columns["sex"] == ColumnDecision("quasi-identifier", Path("trees/sex.csv"))
     assert not Path("hierarchies").exists()
     change_role(read_project(MINE), proposer, "diagnosis", "quasi-identifier")
     project = read_project(MINE)
@@ -114,3 +120,52 @@ def test_values_that_stand_there_already_change_no_file():
     change_project(MINE, {("report", "owner"): "", ("search", "seed"): 0})
     assert dict(read_project(MINE).report) == {}
     assert read_project(MINE).search["seed"] == 0
+
+
+@pytest.fixture
+def with_sensitive(own_table):
+    own(diagnosis="sensitive", paid="sensitive")
+
+
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [
+        ("k>=5", "Everybody hides among at least 5 rows."),
+        ("l>=2", "Everybody's class leaves at least 2 values of every sensitive column to guess from."),
+        ("l:diagnosis>=2", "Everybody's class leaves at least 2 values of diagnosis to guess from."),
+        ("t:paid<=0.3", "In no class are the values of paid more than 0.3 away from those of all rows."),
+        ("GLM<=100", "General loss is at most 100."),
+        ("prosecutor-risk<=0.2", "Maximum re-identification risk is at most 0.2."),
+        ("k[zip]>=3", "For somebody who knows zip: everybody hides among at least 3 rows."),
+        ("l:lost>=x", "l:lost>=x: require must be a bound such as 'k>=5' or 't<=0.3', got 'l:lost>=x'."),
+    ],
+)
+def test_a_bound_is_said_in_a_sentence(with_sensitive, bound, told):
+    assert in_words(read_project(MINE), [bound]) == told
+
+
+def test_every_measure_is_explained_and_what_is_required_most_comes_first():
+    found = told_measures()
+    assert list(found)[:3] == ["k", "l", "t"]
+    assert sorted(found) == sorted(MEASURES)
+    assert found["k"] == "k: size of the smallest kept class"
+    assert all(words and "(1" not in words and "(2" not in words for words in found.values())
+
+
+def test_what_cannot_be_met_names_the_columns_and_the_audience(with_sensitive):
+    assert unmet(read_project(MINE)) == []
+    n_diagnoses, n_paid = 3, 2
+    change_project(MINE, {("search", "require"): [f"l>={n_paid}", "k>=2"]})
+    assert unmet(read_project(MINE)) == []
+    change_project(MINE, {("search", "require"): [f"l>={n_diagnoses}", "k>=2"]})
+    (told,) = unmet(read_project(MINE))
+    assert told.startswith("Impossible: Everybody's class leaves at least 3 values of every sensitive column")
+    assert told.endswith("keeps it, because of paid: require it of other columns alone.")
+    audiences = [{"name": "staff", "require": ["k>=100000"]}, {"name": "all", "require": ["k>=2"]}]
+    change_project(MINE, {("search", "require"): None, ("audience",): audiences})
+    assert unmet(read_project(MINE)) == [
+        "Impossible for staff: Everybody hides among at least 100,000 rows. Not even one class of all rows keeps it."
+    ]
+    own(diagnosis="other")
+    with pytest.raises(ValueError, match="is not decided"):
+        unmet(read_project(MINE))

@@ -53,9 +53,46 @@ def test_names_of_rows_are_a_column_without_a_name_that_is_left_out(file):
     assert list(pd.read_csv("public.csv")) == ["age", "sex"]
 
 
+@pytest.mark.parametrize("file", ["t.csv", "t.xlsx"])
+def test_a_last_column_without_a_name_is_kept_under_its_place(file):
+    """Read lines that end with a separator, as spreadsheets write them."""
+    frame = patients().assign(**{"": "x"})
+    frame.to_csv(file, index=False) if file == "t.csv" else frame.to_excel(file, index=False, engine="xlsxwriter")
+    run("init", file)
+    assert read_project(Path("t.toml")).with_role("drop") == ["column 3"]
+    if file == "t.csv":
+        Path("t.csv").write_text(Path("t.csv").read_text().replace(",x", ","))
+        assert "Not released (1): column 3\n" in run("init", file, "--force")
+
+
 def test_no_other_column_may_lack_a_name():
-    patients().assign(**{"": 1}).to_csv("t.csv", index=False)
-    assert "t.csv must name every column, got no name for column 3; name it there" in run("init", "t.csv", code=2)
+    frame = patients()
+    frame.insert(1, "", 1)
+    frame.to_csv("t.csv", index=False)
+    assert "t.csv must name every column in its first row, got no name for column 2" in run("init", "t.csv", code=2)
+    Path("t.csv").write_text("Admissions;\nage;sex\n30;F\n")
+    assert "got no name for column 2; name it, or take out titles above and merged cells" in run(
+        "init", "t.csv", code=2
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([["Total", None, None, 40, None]], "1 row holds nothing in most columns but 'Total', '40': totals"),
+        ([[None] * 5] * 2, "2 rows hold nothing in most columns: totals"),
+        ([["Source: the office", *[None] * 4], [None] * 5], "2 rows hold nothing in most columns but 'Source"),
+        # Two in five columns are mostly enough, and many such rows are no accident.
+        ([[None, None, 3, "x", "y"]], ""),
+        ([[None] * 5] * 20, ""),
+    ],
+)
+def test_rows_that_are_nearly_empty_are_asked_about(rows, said):
+    frame = pd.DataFrame({"age": range(400), "sex": "F", "zip": "02139", "n": 1, "note": "x"})
+    pd.DataFrame([*frame.to_numpy(), *rows], columns=frame.columns).to_csv("t.csv", index=False)
+    text = run("init", "t.csv")
+    assert said in text
+    assert ("nothing in most columns" in text) == bool(said)
 
 
 @pytest.mark.parametrize("text", ["NA", "N/A", "NaN", "NULL", "<NA>"])

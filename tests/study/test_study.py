@@ -11,7 +11,7 @@ from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonym
 from pymoo_anon.problems import joint, refine
 from pymoo_anon.publishing import read_evidence
 from pymoo_anon.study import Study, engines
-from pymoo_anon.study.releasing import all_together
+from pymoo_anon.study.study import all_together
 from pymoo_anon.table import Microdata
 
 
@@ -54,22 +54,10 @@ def test_python_and_the_commands_make_the_same_release(searched):
     assert [one.file for one in Study.open(searched).releases] == ["python.csv", "command.csv"]
 
 
-def test_what_was_damaged_is_named(searched):
-    study = Study.open(searched)
-    study.pick([KAnonymity() >= 3], best=GeneralLossMetric())
-    study.release("out.csv")
-    Path("out.csv").write_bytes(Path("out.csv").read_bytes() + b"\n")
-    assert Study.open(searched).verify() == {Path("out.csv"): ["the file has changed: its checksum differs"]}
-    path = study.folder / "front.csv"
-    path.write_bytes(path.read_bytes().replace(b"0", b"1", 1))
-    with pytest.raises(ValueError, match=r"front\.csv has changed since the search"):
-        _ = Study.open(searched).front
-
-
 def test_nothing_is_read_before_it_is_needed_nor_twice(searched, monkeypatch):
     study, opened, read = Study.open(searched), [], []
     monkeypatch.setattr(engines, "open_frame", lambda *args: opened.append(args))
-    monkeypatch.setattr("pymoo_anon.study.study.read_search", lambda *args: read.append(args) or own_read(*args))
+    monkeypatch.setattr("pymoo_anon.study.folder.read_search", lambda *args: read.append(args) or own_read(*args))
     study.pick([KAnonymity() >= 3], best=GeneralLossMetric())
     assert (len(opened), len(read)) == (0, 1)
     assert isinstance(study.table, Microdata)

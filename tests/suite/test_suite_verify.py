@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.suite import make as make_suite
-from benchmarks.suite.features import support
+from benchmarks.suite.make import support
 from benchmarks.suite.tables import Table, skewed, widths
 from pymoo_anon import suite
 from pymoo_anon.suite.verify import check_folder, digest, faults

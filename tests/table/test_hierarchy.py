@@ -1,9 +1,9 @@
-"""Hierarchies of values and intervals, and their nodes."""
+"""Hierarchies of values, days and intervals, and their nodes."""
 
 import copy
 import pickle
 import re
-from datetime import datetime
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import hierarchies
 
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Hierarchy
 from pymoo_anon.table.domain_values import Bins
 
 CITIES = Hierarchy([["a", "b", "c"], ["ab", "ab", "c"], ["*", "*", "*"]])
@@ -178,13 +178,6 @@ def test_ages_in_steps_of_five_have_twenty_values():
     assert ages.encode(values).tolist() == [0, 0, 1, 19, 3] + [-1] * 6
 
 
-def test_intervals_of_large_whole_numbers_are_exact():
-    values = [2**53 + i for i in range(4)]
-    hierarchy = Hierarchy.intervals(values[0], values[0] + 4, widths=[2])
-    assert hierarchy.domain == tuple(values)
-    assert hierarchy.encode(values).tolist() == [0, 1, 2, 3]
-
-
 def test_intervals_that_are_refused():
     """Refuse a fraction without end with a sentence, too, not an arithmetic error."""
     numbers = "low, high, step and widths must be whole, float or Decimal numbers of at most 1e+18, got "
@@ -282,16 +275,6 @@ def test_intervals_keep_their_bins_when_they_are_extended(closed, step):
     assert missing.run_label(1, 2) == f"{built.domain[1]} | None"
 
 
-@pytest.mark.parametrize(("closed", "codes"), [("left", [0, 1, 1, 2]), ("right", [0, 0, 1, 2])])
-def test_a_table_finds_the_bins_of_an_interval_hierarchy(closed, codes):
-    """Rebuild hierarchies with numbers and missing values from a table."""
-    frame = pd.DataFrame({"age": [4, 5, 6, None]})
-    hierarchy = Hierarchy.intervals(0, 10, [], 5, closed)
-    table = Microdata.from_frame(frame, {"age": hierarchy}, missing="keep")
-    held = np.repeat(table.tuples.codes[:, 0], table.tuples.counts)
-    assert held.tolist() == codes
-
-
 def test_bins_know_decimals_as_they_are_written():
     bins = Hierarchy.intervals(0, 1, [], 0.1)
     tenths = [Decimal(i) / 10 for i in range(10)]
@@ -367,11 +350,6 @@ def test_nodes_do_not_change_and_are_not_pickled():
     assert again.nodes.labels == nodes.labels
 
 
-def test_a_domain_of_one_value_is_one_node_that_loses_nothing():
-    nodes = Hierarchy.flat(["only"]).nodes
-    assert (len(nodes), nodes.labels, nodes.losses.tolist()) == (1, ("only",), [0.0])
-
-
 def test_a_hierarchy_without_a_root_is_refused():
     forest = Hierarchy([["a", "b", "c"], ["x", "x", "y"]])
     with pytest.raises(ValueError, match=re.escape("'a', 'b', 'c' must end in one group")):
@@ -401,3 +379,82 @@ def test_a_value_and_its_text_in_a_release_read_alike(number, text):
     found = f"{text!r} stands for {number!r} at level 0 and for {number!r}, 18 at level 1"
     with pytest.raises(ValueError, match=re.escape(found)):
         _ = mixed.nodes
+
+
+DAYS = [date(2021, 3, 5), date(2021, 3, 6), date(1969, 12, 31)]
+MONTHS = ["2021-03", "2021-03", "1969-12"]
+EAST = timezone(timedelta(hours=9))
+
+DOMAINS = {
+    "dates": DAYS,
+    "text": [str(day) for day in DAYS],
+    "midnights": [datetime.combine(day, time()) for day in DAYS],
+    "pandas": [pd.Timestamp(day) for day in DAYS],
+    "mixed": [DAYS[0], str(DAYS[1]), pd.Timestamp(DAYS[2])],
+}
+SPELLINGS = {
+    "date": lambda day: day,
+    "text": str,
+    "midnight": lambda day: datetime.combine(day, time()),
+    "evening": lambda day: datetime.combine(day, time(23, 59, 59, 999_999)),
+    "Timestamp": lambda day: pd.Timestamp(day) + pd.Timedelta(hours=23),
+    "numpy day": np.datetime64,
+    "numpy moment": lambda day: np.datetime64(f"{day}T23:59:59.999999999"),
+    "elsewhere": lambda day: datetime.combine(day, time(1), tzinfo=EAST),
+    "ISO": lambda day: f"{day}T10:00",
+    "ISO hour": lambda day: f"{day}T10",
+    "ISO Z": lambda day: f"{day}T23:30:00Z",
+    "ISO offset": lambda day: f"{day}T23:30:00.5+0200",
+    "ISO comma": lambda day: f"{day}T23:30:00,5-02",
+    "Python": lambda day: str(datetime.combine(day, time(10, 0, 1), tzinfo=EAST)),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_spelling_matches_its_day(domain, spelling):
+    hierarchy = Hierarchy([DOMAINS[domain], MONTHS]).with_missing()
+    values = [*map(SPELLINGS[spelling], [*DAYS, date(2021, 3, 7)]), None]
+    assert hierarchy.encode(values).tolist() == [0, 1, 2, -1, 3]
+
+
+def test_nothing_else_does():
+    texts = ["05.03.2021", "2021-3-5", " 2021-03-05", "2021-03-05 ", "2021-03-05T", "2021-03-05T1", "2021-03-05Z"]
+    texts += ["2021-03-05x10:00", "2021-02-30", "20210305", "", "２０２１-03-05"]
+    values = [*texts, 20210305, 2021.0305, pd.NaT, float("nan"), True]
+    assert Hierarchy.flat(DAYS).encode(values).tolist() == [-1] * len(values)
+
+
+def test_values_that_stand_in_the_domain_come_first():
+    """Match moments to days only if the whole domain is distinct days."""
+    for domain in (
+        ["2021-03-05", "2021-03-05T10:00"],
+        ["2021-03-05", "unknown"],
+        ["2021-03-05", date(2021, 3, 5)],
+        ["2021-03-05", 7],
+        [datetime(2021, 3, 5, 1), "2021-03-05"],
+        [datetime(2021, 3, 5, tzinfo=EAST), "2021-03-05"],
+    ):
+        hierarchy = Hierarchy.flat(domain)
+        assert hierarchy.encode(domain).tolist() == [0, 1]
+        assert hierarchy.encode(["2021-03-05T11:00", datetime(2021, 3, 5, 11)]).tolist() == [-1, -1]
+    for other in ("2021-03-05T10:00", datetime(2021, 3, 5, 10), datetime(2021, 3, 5, tzinfo=EAST)):
+        assert (
+            Hierarchy.flat(["2021-03-06", other]).encode(["2021-03-05T11:00", "2021-03-06T11:00"]).tolist() == [-1] * 2
+        )
+
+
+def test_an_empty_text_is_missing_where_no_value_is_empty():
+    assert Hierarchy.flat(["a", None]).encode(["", None]).tolist() == [1, 1]
+    assert Hierarchy.flat(["", None]).encode(["", None]).tolist() == [0, 1]
+    assert Hierarchy.flat(["", "a"]).encode(["", None]).tolist() == [0, -1]
+    bins = Hierarchy.intervals(0, 4, widths=[2])
+    assert bins.with_missing().encode(["", None, 3, "3"]).tolist() == [4, 4, 3, -1]
+    assert bins.encode(["", None, 3]).tolist() == [-1, -1, 3]
+
+
+@given(st.datetimes(datetime(1, 1, 2), timezones=st.none() | st.timezones()))
+def test_any_moment_matches_its_own_day(moment):
+    """Compare with Python's own calendar."""
+    hierarchy = Hierarchy.flat([moment.date() - timedelta(1), moment.date()])
+    assert hierarchy.encode([moment, moment.isoformat(), str(moment)]).tolist() == [1, 1, 1]

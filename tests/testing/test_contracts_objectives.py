@@ -149,7 +149,7 @@ def test_a_wrong_bound_is_found_at_the_node_where_it_is_wrong(monkeypatch, objec
 
 def test_a_front_that_is_not_exact_is_found(monkeypatch):
     stopped = ExhaustiveSearch(batch_size=1, termination=("n_gen", 1))
-    monkeypatch.setattr("pymoo_anon.testing.bounds.BranchAndBound", lambda: stopped)
+    monkeypatch.setattr("pymoo_anon.testing.objectives.BranchAndBound", lambda: stopped)
     with pytest.raises(AssertionError, match=r"^bounds of KAnonymity\(\) must leave the front of it and GeneralLoss"):
         check_objective(KAnonymity())
 

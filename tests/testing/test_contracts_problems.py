@@ -86,24 +86,25 @@ class Sphere(Problem):
     def _evaluate(self, x, out, *args, **kwargs):
         out["F"] = np.stack([(x**2).sum(axis=-1), ((x - 1) ** 2).sum(axis=-1)], axis=-1)
         out["G"] = x[..., :1]
+        self.spoil(x, out)
+
+    def spoil(self, x, out):
+        """Change what was evaluated, in broken problems."""
 
 
 class NoConstraints(Sphere):
-    def _evaluate(self, x, out, *args, **kwargs):
-        super()._evaluate(x, out)
+    def spoil(self, x, out):
         del out["G"]
 
 
 class Unnumbered(Sphere):
-    def _evaluate(self, x, out, *args, **kwargs):
-        super()._evaluate(x, out)
+    def spoil(self, x, out):
         with np.errstate(invalid="ignore"):
             out["F"] = out["F"] + np.sqrt(x[..., :1])
 
 
 class Misshapen(Sphere):
-    def _evaluate(self, x, out, *args, **kwargs):
-        super()._evaluate(x, out)
+    def spoil(self, x, out):
         out["F"] = out["F"][:, :1]
 
 
@@ -114,22 +115,19 @@ class Texted(Sphere):
 
 
 class Relative(Sphere):
-    def _evaluate(self, x, out, *args, **kwargs):
-        super()._evaluate(x, out)
+    def spoil(self, x, out):
         out["F"] = out["F"] - out["F"].min(axis=0)
 
 
 class Noisy(Sphere):
-    def _evaluate(self, x, out, *args, **kwargs):
-        super()._evaluate(x, out)
+    def spoil(self, x, out):
         out["F"] = out["F"] + np.random.random()  # noqa: NPY002
 
 
 class Numbered(Sphere):
     """A problem with values that depend on the row of a point."""
 
-    def _evaluate(self, x, out, *args, **kwargs):
-        super()._evaluate(x, out)
+    def spoil(self, x, out):
         if len(x) == 24:
             out["F"] = out["F"] + np.arange(24)[:, np.newaxis]
 
@@ -143,8 +141,7 @@ class Rounding(Sphere):
 class Doubling(Sphere):
     """A problem that values repeated points more."""
 
-    def _evaluate(self, x, out, *args, **kwargs):
-        super()._evaluate(x, out)
+    def spoil(self, x, out):
         twice = len(np.unique(x, axis=0)) < len(x)
         out["F"] = out["F"] + twice
 
@@ -177,8 +174,7 @@ class Forgetful(Sphere):
     def __deepcopy__(self, memo):
         return self
 
-    def _evaluate(self, x, out, *args, **kwargs):
-        super()._evaluate(x, out)
+    def spoil(self, x, out):
         out["F"] = out["F"] + self.shift
 
 
@@ -208,8 +204,7 @@ class NoFront(Sphere):
 
 
 class OneByOne(ElementwiseProblem, Sphere):
-    def _evaluate(self, x, out, *args, **kwargs):
-        Sphere._evaluate(self, x, out)
+    def spoil(self, x, out):
         del out["F"]
 
 

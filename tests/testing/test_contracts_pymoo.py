@@ -13,26 +13,7 @@ from pathlib import Path
 import numpy as np
 import pymoo.algorithms.moo
 import pytest
-from pymoo.algorithms.moo.age import AGEMOEA
-from pymoo.algorithms.moo.age2 import AGEMOEA2
-from pymoo.algorithms.moo.cmopso import CMOPSO
-from pymoo.algorithms.moo.ctaea import CTAEA
-from pymoo.algorithms.moo.dnsga2 import DNSGA2
-from pymoo.algorithms.moo.gde3 import GDE3, GDE3MNN, GDE3PCD, GDE32NN
-from pymoo.algorithms.moo.moead import MOEAD, ParallelMOEAD
-from pymoo.algorithms.moo.mopso_cd import MOPSO_CD
-from pymoo.algorithms.moo.nsde import NSDE
-from pymoo.algorithms.moo.nsder import NSDER
-from pymoo.algorithms.moo.nsga2 import NSGA2
-from pymoo.algorithms.moo.nsga3 import NSGA3
-from pymoo.algorithms.moo.omni import OmniOptimizer
-from pymoo.algorithms.moo.pinsga2 import PINSGA2, AutomatedDM
-from pymoo.algorithms.moo.rnsga2 import RNSGA2
-from pymoo.algorithms.moo.rnsga3 import RNSGA3
-from pymoo.algorithms.moo.rvea import RVEA
-from pymoo.algorithms.moo.sms import SMSEMOA
-from pymoo.algorithms.moo.spea2 import SPEA2
-from pymoo.algorithms.moo.unsga3 import UNSGA3
+from pymoo.algorithms.moo.pinsga2 import AutomatedDM
 from pymoo.core.algorithm import Algorithm
 from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import IntegerRandomSampling
@@ -78,38 +59,52 @@ DIRECTIONS = get_reference_directions("das-dennis", 2, n_partitions=11)
 POINTS = np.array([[-30.0, 100.0], [-10.0, 50.0]])
 
 
-def rounded(make, *given):
-    """Let an algorithm search real numbers, rounded to levels."""
-    return lambda **_: make(*given, sampling=IntegerRandomSampling(), repair=RoundingRepair())
+#: It needs scikit-learn, which pymoo does not install.
+NOT_HERE = {"kgb": "sklearn"}
 
 
+def algorithms_of_pymoo():
+    """Return the classes of all multi-objective algorithms by name."""
+    found = {}
+    for module in pkgutil.iter_modules(pymoo.algorithms.moo.__path__):
+        if module.name not in NOT_HERE:
+            read = importlib.import_module(f"pymoo.algorithms.moo.{module.name}")
+            kinds = [kind for _, kind in inspect.getmembers(read, inspect.isclass) if kind.__module__ == read.__name__]
+            found |= {kind.__name__: kind for kind in kinds if issubclass(kind, Algorithm)}
+    return found
+
+
+ALGORITHMS, SMALL = algorithms_of_pymoo(), {"pop_size": 12}
 MADE = {
-    "NSGA2": lambda **own: NSGA2(12, **own),
-    "NSGA3": lambda **own: NSGA3(DIRECTIONS, 12, **own),
-    "UNSGA3": lambda **own: UNSGA3(DIRECTIONS, pop_size=12, **own),
-    "RNSGA2": lambda **own: RNSGA2(POINTS, pop_size=12, **own),
-    "RNSGA3": lambda **own: RNSGA3(POINTS, 6, **own),
-    "SPEA2": lambda **own: SPEA2(12, **own),
-    "SMSEMOA": lambda **own: SMSEMOA(12, **own),
-    "AGEMOEA": lambda **own: AGEMOEA(12, **own),
-    "AGEMOEA2": lambda **own: AGEMOEA2(12, **own),
-    "OmniOptimizer": lambda **own: OmniOptimizer(pop_size=12, **own),
+    "NSGA2": SMALL,
+    "NSGA3": {"ref_dirs": DIRECTIONS, **SMALL},
+    "UNSGA3": {"ref_dirs": DIRECTIONS, **SMALL},
+    "RNSGA2": {"ref_points": POINTS, **SMALL},
+    "RNSGA3": {"ref_points": POINTS, "pop_per_ref_point": 6},
+    "SPEA2": SMALL,
+    "SMSEMOA": SMALL,
+    "AGEMOEA": SMALL,
+    "AGEMOEA2": SMALL,
+    "OmniOptimizer": SMALL,
     # pymoo's waits for ever where duplicates were removed from its first population.
-    "CTAEA": lambda **own: CTAEA(DIRECTIONS, eliminate_duplicates=False, **own),
-    "RVEA": lambda **own: RVEA(DIRECTIONS, **own),
-    "MOEAD": lambda **own: MOEAD(DIRECTIONS, n_neighbors=5, **own),
-    "DNSGA2": lambda **own: DNSGA2(pop_size=12, **own),
-    "ParallelMOEAD": lambda **own: ParallelMOEAD(DIRECTIONS, n_neighbors=5, **own),
-    "PINSGA2": lambda **own: PINSGA2(12, automated_dm=Taker(), tau=2, vf_type="linear", vf_max_iter=3, **own),
-    "CMOPSO": rounded(CMOPSO, 12),
-    "MOPSO_CD": lambda **_: MOPSO_CD(12, sampling=IntegerRandomSampling()),
-    "GDE3": rounded(GDE3, 12),
-    "GDE3MNN": rounded(GDE3MNN, 12),
-    "GDE32NN": rounded(GDE32NN, 12),
-    "GDE3PCD": rounded(GDE3PCD, 12),
-    "NSDE": rounded(NSDE, 12),
-    "NSDER": rounded(NSDER, DIRECTIONS, 12),
+    "CTAEA": {"ref_dirs": DIRECTIONS, "eliminate_duplicates": False},
+    "RVEA": {"ref_dirs": DIRECTIONS},
+    "MOEAD": {"ref_dirs": DIRECTIONS, "n_neighbors": 5},
+    "DNSGA2": SMALL,
+    "ParallelMOEAD": {"ref_dirs": DIRECTIONS, "n_neighbors": 5},
+    "PINSGA2": {"automated_dm": Taker(), "tau": 2, "vf_type": "linear", "vf_max_iter": 3, **SMALL},
 }
+#: Those that only search real numbers, rounded to levels, so that bit strings refuse them.
+OF_REALS = ("CMOPSO", "MOPSO_CD", "GDE3", "GDE3MNN", "GDE32NN", "GDE3PCD", "NSDE", "NSDER")
+MADE |= dict.fromkeys(OF_REALS, SMALL) | {"NSDER": {"ref_dirs": DIRECTIONS, **SMALL}}
+
+
+def made(name, space):
+    own = OPERATORS[space]
+    if name in OF_REALS:
+        own = {"sampling": IntegerRandomSampling()} | ({} if name == "MOPSO_CD" else {"repair": RoundingRepair()})
+    return ALGORITHMS[name](**MADE[name], **own)
+
 
 #: pymoo's survivals hold a function that Python cannot pickle; each Python has its own words for that.
 PICKLE = "must go on from a pickle before the first generation, got "
@@ -154,21 +149,11 @@ FOUND = {
     # It has no repair, and its particles stand at real numbers.
     "MOPSO_CD": (["must search SPACE, got ValueError: X must hold whole generalization levels, got others; Latt"],) * 2,
 }
-#: Those that only search real numbers, so that bit strings refuse them.
-OF_REALS = ("CMOPSO", "MOPSO_CD", "GDE3", "GDE3MNN", "GDE32NN", "GDE3PCD", "NSDE", "NSDER")
-#: It needs scikit-learn, which pymoo does not install.
-NOT_HERE = {"kgb": "sklearn"}
 
 
 def test_all_algorithms_of_pymoo_are_here():
     """Require every algorithm of later versions of pymoo to join."""
-    found = set()
-    for module in pkgutil.iter_modules(pymoo.algorithms.moo.__path__):
-        if module.name not in NOT_HERE:
-            read = importlib.import_module(f"pymoo.algorithms.moo.{module.name}")
-            kinds = [kind for _, kind in inspect.getmembers(read, inspect.isclass) if kind.__module__ == read.__name__]
-            found |= {kind.__name__ for kind in kinds if issubclass(kind, Algorithm)}
-    assert found == set(MADE)
+    assert set(ALGORITHMS) == set(MADE)
 
 
 def is_told(told, sentence):
@@ -189,7 +174,7 @@ def cases():
 @pytest.mark.parametrize(("name", "space", "constrained"), list(cases()))
 def test_algorithms_of_pymoo_keep_the_contract_or_say_why_not(name, space, constrained):
     problem = small_problems(space)["constraints" if constrained else "two objectives"]
-    algorithm = MADE[name](**OPERATORS[space])
+    algorithm = made(name, space)
     expected = FOUND.get(name, ([], []))[constrained] or [""]
     if space is BitStringProblem and name in OF_REALS:
         expected = ["must search SPACE, got TypeError: X must be Boolean strings, got "]
@@ -205,7 +190,7 @@ def test_algorithms_of_pymoo_keep_the_contract_or_say_why_not(name, space, const
 @pytest.mark.parametrize("name", [name for name, (free, _) in FOUND.items() if PICKLE in free])
 def test_what_cannot_be_pickled_keeps_the_rest(name, monkeypatch):
     monkeypatch.setattr("pymoo_anon.testing.algorithms.COPIES", {"a deep copy": COPIES["a deep copy"]})
-    check_algorithm(MADE[name](**OPERATORS[LatticeProblem]), small_problems()["two objectives"], n_gen=3)
+    check_algorithm(made(name, LatticeProblem), small_problems()["two objectives"], n_gen=3)
 
 
 def test_the_guide_tells_what_pymoo_s_algorithms_make_of_constraints():

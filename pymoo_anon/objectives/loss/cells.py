@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, sums_of_groups
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, one_class, sums_of_groups
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
-from pymoo_anon.objectives.base import LossObjective, one_class
+from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.bounds import AdditiveLoss, ClassGains
 from pymoo_anon.table.domain_values import meant
 from pymoo_anon.table.microdata import Microdata

@@ -15,14 +15,18 @@ from pymoo_anon.objectives.privacy.diversity import (
 from pymoo_anon.objectives.privacy.identity import (
     HouseholdRisk,
     KAnonymity,
-    LeastPayout,
-    MarketerRisk,
     ProsecutorRisk,
-    PublisherPayout,
     RecordsAtRisk,
     SquaredClassSizes,
 )
-from pymoo_anon.objectives.privacy.register import DeltaPresence, KMap, LeastPresence
+from pymoo_anon.objectives.privacy.register import (
+    DeltaPresence,
+    KMap,
+    LeastPayout,
+    LeastPresence,
+    MarketerRisk,
+    PublisherPayout,
+)
 
 __all__ = [
     "AlphaDeassociation",

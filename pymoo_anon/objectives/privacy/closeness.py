@@ -16,8 +16,9 @@ from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
-from pymoo_anon.objectives.base import ColumnObjective, WorstClassObjective
+from pymoo_anon.objectives.base import ColumnObjective
 from pymoo_anon.objectives.bounds import Shares, WorstShare
+from pymoo_anon.objectives.privacy.identity import WorstClassObjective
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata

@@ -15,7 +15,7 @@ import numpy as np
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
-from pymoo_anon.objectives.base import ColumnObjective, WithBackgroundKnowledge, WorstClassObjective, checked_column
+from pymoo_anon.objectives.base import ColumnObjective, checked_column
 from pymoo_anon.objectives.bounds import (
     Bounding,
     Monotone,
@@ -27,6 +27,7 @@ from pymoo_anon.objectives.bounds import (
     fewest_unavoidable,
 )
 from pymoo_anon.objectives.knowledge import JointMonotone, known_of
+from pymoo_anon.objectives.privacy.identity import WithBackgroundKnowledge, WorstClassObjective
 from pymoo_anon.table.domain_values import is_number
 from pymoo_anon.typing import Floats, Ints
 

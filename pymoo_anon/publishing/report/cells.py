@@ -6,7 +6,6 @@ import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -51,6 +50,7 @@ class Table:
     caption: str  # Subject of the table, in words
     columns: tuple[Heading, ...]  # Its columns; charts know them as c0, c1, ...
     rows: tuple[Row, ...]  # Its rows, each with a cell for every column
+    chart: str | None = None  # The kind of chart that draws it, or None
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -135,14 +135,3 @@ def share_text(share: float) -> str:
 def resource(name: str) -> str:
     """Return the text of a file of the report."""
     return (files("pymoo_anon.publishing.report") / name).read_text(encoding="utf-8")
-
-
-@cache
-def template(name: str) -> Any:
-    """Return a template of the report that escapes all it is given."""
-    # Loaded late: a release does not need it.
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["shown"] = cell_text
-    return environment.from_string(resource(name))

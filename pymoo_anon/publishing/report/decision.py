@@ -85,7 +85,7 @@ def front_view(subject: Subject) -> View:
         cells = [cell for column in values for cell in column[place]]
         rows.append((subject.number(place), *cells, int(front.n_suppressed[place]), points[place], *last))
     caption = "The points of the front. None is better than another in every measure."
-    return View((_proof(subject),), (Table("front", caption, tuple(columns), tuple(rows)),))
+    return View((_proof(subject),), (Table("front", caption, tuple(columns), tuple(rows), "front"),))
 
 
 def point_label(shown: list[Measure], row: Row) -> str:
@@ -188,13 +188,13 @@ def not_stated(missing: list[str]) -> str:
 
 def open_view(subject: Subject) -> View:
     """List the open questions and the missing entries."""
-    earlier, own = subject.told.get("earlier"), subject.told.get("joint")
+    earlier, own = subject.evidence.get("earlier"), subject.evidence.get("joint")
     joint = own and Together.of_record(own, subject.table.n_rows)
     missing = [words for key, words in ABOUT.items() if not subject.about.get(key)]
     sensitive = [name for name in subject.table.sensitive if name not in subject.released_sensitive]
     words = {
         not_stated(missing): missing,
-        "The release was not recounted: no evidence was given.": subject.evidence is None,
+        "The release was not recounted: no evidence was given.": not subject.evidence,
         "Attackers who know other columns than the quasi-identifiers"
         + (f", such as the kept {listed(subject.kept)}." if subject.kept else "."): True,
         "The risk from somebody who does not know who is in the table: no table of the population was given.": (
@@ -226,7 +226,7 @@ def _joint_table(found: Together) -> Table:
 
 def evidence_view(subject: Subject) -> View:
     """List the claims of the release and its evidence."""
-    if subject.evidence is None:
+    if not subject.evidence:
         return View(("The release was not recounted: no evidence was given.",), ())
     rows: list[Row] = []
     for one in subject.evidence["claims"]:

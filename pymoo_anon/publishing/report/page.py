@@ -6,7 +6,7 @@ import json
 import os
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -15,7 +15,7 @@ from pymoo_anon._messages import listed
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report import decision, people, values
-from pymoo_anon.publishing.report.cells import Row, Table, View, one_line, resource, template
+from pymoo_anon.publishing.report.cells import Row, Table, View, cell_text, one_line, resource
 from pymoo_anon.publishing.report.charts import charts, front_chart, script
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject, checked_subject
 from pymoo_anon.table.microdata import Microdata
@@ -34,6 +34,7 @@ _VIEWS = {
 }
 _STAY = {
     "columns": values.columns_view,
+    "before": values.before_view,
     "codebook": values.codebook_view,
     "front": decision.front_view,
     "evidence": decision.evidence_view,
@@ -42,9 +43,6 @@ _STAY = {
     "open": decision.open_view,
 }
 _OUTSIDE = ("decision", "sizes", "inference", "changes", "columns", "codebook")
-
-# Charts by the names of their tables, without trailing numbers. Those of attributes depend on their values.
-_CHARTS = ("front", "risks", "at_risk", "sizes", "sure", "queries", "ladder", "levels", "beside", "groups", "lorenz")
 
 
 def write_report(
@@ -94,15 +92,6 @@ def write_report(
         temporary.write_text(_fitting(subject), encoding="utf-8", newline="\n")
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A table of the page, and the chart that draws it."""
-
-    table: Table  # The table, its rows those of the chosen release
-    chart: str | None  # The kind of chart, or None
-    follows: bool  # Whether its rows follow the selected point
-
-
 def _fitting(subject: Subject) -> str:
     while True:
         made = _page(subject)
@@ -122,14 +111,15 @@ def _page(subject: Subject) -> str:
     own, views = next((one, views) for one, views in shown if one.place == subject.place)
     stay = {name: view(subject) for name, view in _STAY.items() if not subject.external or name in _OUTSIDE}
     views = {**views, **stay}
-    figures = {name: _figures(subject, name, view) for name, view in views.items()}
+    # Tables that follow the shown point may have rows at another one.
+    figures = {name: [own for own in view.tables if own.rows or name in followed] for name, view in views.items()}
     scripts = [script(), resource("front.js") + resource("report.js")]
-    payload = _payload(subject, shown, figures)
+    payload = _payload(subject, shown, stay, figures)
     about = {words: subject.about[key] for key, words in ABOUT.items() if subject.about.get(key)}
     missing = [words for words in ABOUT.values() if words not in about]
     if subject.external:
         about, missing = {words: said for words, said in about.items() if words != ABOUT["data"]}, []
-    frame: str = template("report.html.jinja").render(
+    frame: str = _template().render(
         subject=subject,
         own=own,
         about=about,
@@ -151,6 +141,16 @@ def _page(subject: Subject) -> str:
         data=_markup("@data@"),
     )
     return frame.replace("@data@", _embedded(payload))
+
+
+def _template() -> Any:
+    """Return the template of the page, which escapes all it is given."""
+    # Loaded late: a release does not need it.
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["shown"] = cell_text
+    return environment.from_string(resource("report.html.jinja"))
 
 
 def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
@@ -188,28 +188,14 @@ def _definitions(subject: Subject) -> dict[str, str]:
     return found | told
 
 
-def _figures(subject: Subject, name: str, view: View) -> list[Figure]:
-    made = []
-    for table in view.tables:
-        kind: str | None = table.name.rstrip("0123456789")
-        if kind == "after":
-            j = int(table.name.removeprefix("after"))
-            column = subject.names[j]
-            kind = "columns" if values.is_ordered(subject, column) else "bars"
-            if not subject.external:
-                before = "columns" if values.is_of_numbers(subject.table.quasi_identifiers[column]) else "bars"
-                made.append(Figure(values.before_table(subject, j, column), before, False))
-        elif kind not in _CHARTS:
-            kind = None
-        made.append(Figure(table, kind, name in _VIEWS))
-    return made
-
-
 def _payload(
-    subject: Subject, shown: list[tuple[Member, dict[str, View]]], figures: dict[str, list[Figure]]
+    subject: Subject,
+    shown: list[tuple[Member, dict[str, View]]],
+    stay: dict[str, View],
+    figures: dict[str, list[Table]],
 ) -> dict[str, Any]:
     """Return the data of the script: charts and tables, equal ones once."""
-    every = [figure for own in figures.values() for figure in own]
+    every = [table for own in figures.values() for table in own]
     pool: dict[str, int] = {}
 
     def pooled(rows: Sequence[Row]) -> int:
@@ -225,18 +211,18 @@ def _payload(
         for member, views in shown
     ]
     # Sorted, as hashes of texts differ between processes.
-    kinds = sorted({figure.chart for figure in every if figure.chart})
+    kinds = sorted({table.chart for table in every if table.chart})
     made = {
         "charts": charts(subject, kinds),
-        "kinds": {figure.table.name: [column.kind for column in figure.table.columns] for figure in every},
-        "fixed": {figure.table.name: figure.table.rows for figure in every if figure.chart and not figure.follows},
+        "kinds": {table.name: [column.kind for column in table.columns] for table in every},
+        "fixed": {table.name: table.rows for name in stay for table in figures[name] if table.chart},
         "members": told,
         "chosen": subject.chosen,
         "pool": [json.loads(rows) for rows in pool],
     }
     if subject.external:
         return made | {"chosen": 1, "members": [{**told[0], "point": 1}]}
-    return made | front_chart(subject, figures["front"][0].table.rows)
+    return made | front_chart(subject, figures["front"][0].rows)
 
 
 def _embedded(data: Any) -> str:

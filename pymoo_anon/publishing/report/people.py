@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from pymoo_anon._messages import listed
-from pymoo_anon.comparison.bias import QUANTILES, distribution, gini, lorenz_curve
+from pymoo_anon.comparison.comparing import QUANTILES, distribution, gini, lorenz_curve
 from pymoo_anon.comparison.properties import BreachProbability, ClassSize, PropertyVector, TupleLoss
 from pymoo_anon.comparison.risk import PopulationUniques, population_uniques
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.objectives.privacy.register import KMap
 from pymoo_anon.publishing.report.cells import Cell, Heading, Row, Table, View, cell_of, headings, one_line, share_text
-from pymoo_anon.publishing.report.subject import MOST_CLASSES, TENTHS, Inference, Member, Subject, titles
+from pymoo_anon.publishing.report.subject import MOST_CLASSES, TENTHS, Inference, Member, Subject
+from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints
 
 #: Definition of each risk.
@@ -68,15 +70,19 @@ _SHARES = np.linspace(0, 1, 21)
 
 def risks_view(subject: Subject, member: Member) -> View:
     """List the risks of identification and the estimates for the population."""
-    found = zip(("prosecutor, highest", "marketer"), _risks(subject.raw.persons), _risks(member.persons), strict=True)
-    rows = [_risk_row(subject, *own) for own in found]
+    sides = _sides(subject, member)
+    highest, mean = zip(*(_risks(own.persons) for own in sides.values()), strict=True)
+    found = {"prosecutor, highest": highest, "marketer": mean}
     if subject.population is not None:
-        # Raw and released rows have the same classes here.
-        classes = subject.own.classes if subject.external else member.classes
-        before, after = (_in_population(subject, own) for own in (subject.raw.classes, classes))
-        rows.append(_risk_row(subject, "journalist, highest", before, after))
-    columns = (Heading("risk"), *_shares(subject), Heading("for comparison", "share"))
-    risks = Table("risks", "The risks of identification.", columns, tuple(rows))
+        # A table of released rows has classes without the values of the population.
+        own = {"release": subject.own} if subject.external else sides
+        found["journalist, highest"] = tuple(_in_population(subject.population, one.classes) for one in own.values())
+    rows = [
+        (name, *(None if risk is None else cell_of(risk) for risk in risks), cell_of(subject.threshold))
+        for name, risks in found.items()
+    ]
+    columns = (Heading("risk"), *_shares(sides), Heading("for comparison", "share"))
+    risks = Table("risks", "The risks of identification.", columns, tuple(rows), "risks")
     words, uniques = _uniques(subject, member)
     return View((*_compared(subject, member), *words), (risks, _at_risk(subject, member), *uniques))
 
@@ -102,43 +108,36 @@ def _compared(subject: Subject, member: Member) -> list[str]:
     ]
 
 
-def _risk_row(subject: Subject, name: str, before: float | None, after: float | None) -> Row:
-    told = [None if risk is None else cell_of(risk) for risk in ((after,) if subject.external else (before, after))]
-    return (name, *told, cell_of(subject.threshold))
-
-
 def _risks(sizes: Ints | None) -> tuple[float | None, float | None]:
     if sizes is None:
         return None, None
     return (1 / int(sizes.min()), len(sizes) / int(sizes.sum())) if len(sizes) else (0.0, 0.0)
 
 
-def _in_population(subject: Subject, classes: Any) -> float | None:
-    assert subject.population is not None
-    (fewest,) = KMap(subject.population).evaluate(classes).tolist()
+def _in_population(population: Microdata, classes: EquivalenceClasses) -> float | None:
+    (fewest,) = KMap(population).evaluate(classes).tolist()
     return None if fewest == 0 else 1 / fewest
 
 
 def _at_risk(subject: Subject, member: Member) -> Table:
-    limits = sorted({*_RISKS, subject.threshold}, reverse=True)
-    columns = [Heading("risk above"), *_shares(subject)]
+    limits, sides = sorted({*_RISKS, subject.threshold}, reverse=True), _sides(subject, member)
+    columns = [Heading("risk above"), *_shares(sides)]
     told: list[Row] = []
     for limit in limits:
         enough = smallest_k(limit)
-        shares = [
-            cell_of(own.sizes[own.sizes < enough].sum() / max(own.n_released, 1)) for own in _both(subject, member)
-        ]
+        shares = [cell_of(own.sizes[own.sizes < enough].sum() / max(own.n_released, 1)) for own in sides.values()]
         told.append((share_text(limit), *shares, enough))
     title = "Records at risk: the share of the rows in classes whose risk is above a limit."
-    return Table("at_risk", title, (*columns, Heading("classes smaller than", "whole")), tuple(told))
+    return Table("at_risk", title, (*columns, Heading("classes smaller than", "whole")), tuple(told), "at_risk")
 
 
-def _shares(subject: Subject) -> list[Heading]:
-    return [Heading(title, "share") for title in titles(subject.external)]
+def _sides(subject: Subject, member: Member) -> dict[str, Member]:
+    """Return the release, and inside the raw table."""
+    return {"release": member} if subject.external else {"raw table": subject.raw, "release": member}
 
 
-def _both(subject: Subject, member: Member) -> list[Member]:
-    return [member] if subject.external else [subject.raw, member]
+def _shares(sides: Iterable[str]) -> list[Heading]:
+    return [Heading(title, "share") for title in sides]
 
 
 def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
@@ -147,8 +146,8 @@ def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
         return ["Unique people in the population were not estimated: its size is not stated."], []
     if subject.table.person is not None:
         return ["Unique people in the population were not estimated: a person may have several rows."], []
-    pairs = zip(titles(subject.external), _both(subject, member), strict=True)
-    named = {title: population_uniques(own.sizes, n) for title, own in pairs if len(own.sizes)}
+    sides = _sides(subject, member).items()
+    named = {title: population_uniques(own.sizes, n) for title, own in sides if len(own.sizes)}
     said, found = [f"{title[0].upper()}{title[1:]}: {_range(one)}" for title, one in named.items()], named.values()
     rows: list[Row] = []
     # If the table is the whole population, the count is exact.
@@ -172,12 +171,12 @@ def _range(found: PopulationUniques) -> str:
 
 def inference_view(subject: Subject, member: Member) -> View:
     """List the possible inferences about each released sensitive column."""
-    both = _both(subject, member)
-    found = [(one_line(name), [own.inferences[name] for own in both]) for name in subject.released_sensitive]
+    sides = _sides(subject, member)
+    found = [(one_line(name), [own.inferences[name] for own in sides.values()]) for name in subject.released_sensitive]
     words = _said(subject, [(name, own[-1]) for name, own in found if own[-1].worst])
     tables = [_inferred(subject, found)] if found else []
     for place, (name, own) in enumerate(found):
-        tables.append(_sure(subject, place, name, own))
+        tables.append(_sure(_shares(sides), place, name, own))
         tables += [] if subject.external else [_worst(subject, member, place, name, own[-1])]
     return View(tuple(words), tuple(tables))
 
@@ -223,13 +222,13 @@ def _inferred(subject: Subject, found: list[tuple[str, list[Inference]]]) -> Tab
     return Table("inferred", caption, tuple(columns), tuple(map(tuple, cells)))
 
 
-def _sure(subject: Subject, place: int, name: str, found: list[Inference]) -> Table:
+def _sure(shares: list[Heading], place: int, name: str, found: list[Inference]) -> Table:
     rows: list[Row] = []
     for i in range(TENTHS + 1):
         label = "all" if i == TENTHS else f"{100 * i // TENTHS}–{100 * (i + 1) // TENTHS} %"
         rows.append((label, *(cell_of(one.sure[i]) for one in found)))
-    columns = (Heading("share of the likeliest value"), *_shares(subject))
-    return Table(f"sure{place}", f"{name}: how sure a guess is, by share of the rows.", columns, tuple(rows))
+    columns = (Heading("share of the likeliest value"), *shares)
+    return Table(f"sure{place}", f"{name}: how sure a guess is, by share of the rows.", columns, tuple(rows), "sure")
 
 
 def _worst(subject: Subject, member: Member, place: int, name: str, found: Inference) -> Table:
@@ -310,7 +309,7 @@ def _histogram(subject: Subject, member: Member) -> Table:
         Heading("classes", "whole"),
         *([] if k is None else [Heading("against the required k")]),
     )
-    return Table("sizes", f"How many {subject.unit} are in classes of which size.", columns, tuple(rows))
+    return Table("sizes", f"How many {subject.unit} are in classes of which size.", columns, tuple(rows), "sizes")
 
 
 def _ends(edges: list[int], i: int) -> str:
@@ -338,28 +337,25 @@ def bias_view(subject: Subject, member: Member) -> View:
     ]
     columns = headings("attribute", "group", **{subject.unit: "whole"}, information_lost="share", mean_risk="share")
     caption = f"Who loses most: groups of {subject.unit}, the greatest mean loss first."
-    tables = (Table("groups", caption, columns, tuple(groups)), _quantiles(loss, size, risk), _lorenz(loss, size))
+    tables = (
+        Table("groups", caption, columns, tuple(groups), "groups"),
+        _quantiles(loss, size, risk),
+        _lorenz(loss, size),
+    )
     return View(tuple(words), (*tables, _smallest(subject, member)))
 
 
 def _losers(subject: Subject, loss: PropertyVector, risk: PropertyVector) -> list[Row]:
     rows: list[Row] = []
-    vectors = [(own.values, own.values * own.counts) for own in (loss, risk)]
     for name, own in subject.people:
-        # The mean over the people of each group.
-        shares, chances = (
-            np.bincount(own.groups, whole if own.places is None else values[own.places] * own.counts, len(own.labels))
-            / np.maximum(own.people, 1)
-            for values, whole in vectors
+        people, lost, chances = (
+            np.bincount(own.groups, own.counts * values, len(own.labels))
+            for values in (1, loss.values[own.places], risk.values[own.places])
         )
-        for group in np.flatnonzero(own.people).tolist():
-            told = (
-                one_line(own.labels[group]),
-                int(own.people[group]),
-                cell_of(shares[group]),
-                cell_of(chances[group]),
-            )
-            rows.append((one_line(name), *told))
+        for group in np.flatnonzero(people).tolist():
+            n, label = int(people[group]), one_line(own.labels[group])
+            # The mean over the people of the group.
+            rows.append((one_line(name), label, n, cell_of(lost[group] / n), cell_of(chances[group] / n)))
     return sorted(rows, key=lambda row: -_share(row))[:_MOST_LOSERS]
 
 
@@ -386,7 +382,7 @@ def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
         Heading("of all class sizes", "share"),
         Heading("of all loss", "share"),
     )
-    return Table("lorenz", "Shares of the privacy and of the loss, those with least first.", columns, rows)
+    return Table("lorenz", "Shares of the privacy and of the loss, those with least first.", columns, rows, "lorenz")
 
 
 def _smallest(subject: Subject, member: Member) -> Table:

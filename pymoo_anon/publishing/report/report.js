@@ -6,11 +6,10 @@
   const all = (selector) => [...document.querySelectorAll(selector)];
   root.classList.remove("still");
 
-  // Twins of `cell_text` of cells.py: half up in decimals, as a person rounds.
-  const fixed = (value, digits) => (Math.round(value * 10 ** digits + 1e-7) / 10 ** digits).toFixed(digits);
-  const trimmed = (digits) => (digits.includes(".") ? digits.replace(/0+$/, "").replace(/\.$/, "") : digits);
-  const grouped = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
-  const signed = (value, words) => (value < 0 ? "-" : "") + words(Math.abs(value));
+  // A twin of `cell_text` of cells.py: half up in decimals, as a person rounds.
+  const written = (options) => new Intl.NumberFormat("en", options).format;
+  const decimals = [0, 1, 2].map((most) => written({ maximumFractionDigits: most, useGrouping: most === 0 }));
+  const digits = written({ maximumSignificantDigits: 4 });
   function shown(cell, kind) {
     if (cell === null) return "–";
     if (typeof cell === "string") return cell;
@@ -18,14 +17,9 @@
       const percent = Number((cell * 100).toPrecision(12));
       if (percent > 0 && percent < 0.01) return "<\u00a00.01\u00a0%";
       if (percent >= 99.95 && percent < 100) return ">\u00a099.9\u00a0%";
-      return trimmed(fixed(percent, percent > 0 && percent < 1 ? 2 : 1)) + "\u00a0%";
+      return decimals[percent > 0 && percent < 1 ? 2 : 1](percent) + "\u00a0%";
     }
-    if (Number.isInteger(cell)) return signed(cell, (value) => grouped(String(value)));
-    return signed(cell, (value) => {
-      if (value >= 1000) return grouped(fixed(value, 0));
-      const digits = 3 - Math.floor(Math.log10(value));
-      return trimmed(fixed(value, digits));
-    });
+    return Number.isInteger(cell) || Math.abs(cell) >= 1000 ? decimals[0](cell) : digits(cell);
   }
 
   const { records } = window.frontChart;

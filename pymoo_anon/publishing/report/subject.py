@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import counted, one_of, unit_of_rows
+from pymoo_anon.comparison.comparing import People, people_by
 from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.risk import by_class, worst_first
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
-from pymoo_anon.objectives.constraint import Constraint
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.objectives.privacy.register import KMap
 from pymoo_anon.problems.arguments import column_name
@@ -28,7 +28,14 @@ from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.table.domain_values import ROOT, Name, is_number, is_whole
-from pymoo_anon.table.generalization import HOW_RELEASED, Decoded, Generalization, LocalGeneralization, label_texts
+from pymoo_anon.table.generalization import (
+    HOW_RELEASED,
+    Constraint,
+    Decoded,
+    Generalization,
+    LocalGeneralization,
+    label_texts,
+)
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
@@ -85,28 +92,6 @@ class Inference(NamedTuple):
                 for at in worst_first(found, MOST_CLASSES).index
             ],
         )
-
-
-class People(NamedTuple):
-    """The people of a table in groups: numbers of people, and of their distinct tuples."""
-
-    labels: tuple[Hashable, ...]
-    people: Ints  # (n_groups,)
-    groups: Ints  # Group of each distinct tuple, or of each pair of one and a sensitive value
-    places: Ints | None  # The distinct tuple of each pair, or None for distinct tuples
-    counts: Ints  # The people of each
-
-    @classmethod
-    def of_level(cls, table: Microdata, name: Name, level: int) -> People:
-        """Return the groups of a level, which is 0 for sensitive columns."""
-        own, hierarchy = table.tuples.columns[name], table.quasi_identifiers.get(name)
-        groups, labels = own.values, table.domain_of(name)
-        if hierarchy is not None:
-            groups, labels = hierarchy.groups[level][groups], hierarchy.labels[level]
-        places = None if hierarchy is not None else np.repeat(np.arange(table.n_distinct), np.diff(own.starts))
-        people = np.bincount(groups, own.counts, len(labels)).astype(np.int64)
-        # Small numbers, since all points are counted by them.
-        return cls(labels, people, groups.astype(np.min_scalar_type(len(labels))), places, own.counts)
 
 
 @dataclass(frozen=True)
@@ -219,7 +204,7 @@ class Subject:
     front: Front
     place: int  # The place in it of the point that is released
     asked: tuple[Constraint, ...]  # Constraints of the choice beyond those of the problem
-    evidence: Mapping[str, Any] | None  # Evidence of the release, or None
+    evidence: Mapping[str, Any]  # Evidence of the release, empty if there is none
     suppressed: str  # Fate of suppressed rows, "mark" or "drop"
     recoding: str | None  # "local" where the point that is released was refined, else None
     point: Choice  # The point that is released, with the requirements that its release promised
@@ -251,7 +236,8 @@ class Subject:
             few = [level for level in several if n_groups[level] <= _MOST_GROUPS]
             chosen += [(name, level) for level in few[:1] or several[-1:]]
         chosen += [(name, 0) for name in self.table.sensitive if len(self.table.domain_of(name)) <= _MOST_VALUES]
-        return [(name, People.of_level(self.table, name, level)) for name, level in chosen]
+        whole = TupleLoss().measure(self.raw.classes)
+        return [(name, people_by(self.table, whole, name, level)) for name, level in chosen]
 
     @property
     def problem(self) -> AnonymizationProblem:
@@ -317,14 +303,9 @@ class Subject:
         ]
 
     @property
-    def told(self) -> Mapping[str, Any]:
-        """The evidence, empty if there is none."""
-        return self.evidence or {}
-
-    @property
     def kept(self) -> list[str]:
         """The columns that are kept as they are, if the evidence names any."""
-        return [one_line(one["column"]) for one in self.told.get("columns", ()) if one["role"] == "keep"]
+        return [one_line(one["column"]) for one in self.evidence.get("columns", ()) if one["role"] == "keep"]
 
     @cached_property
     def queries(self) -> CountQueries:
@@ -362,7 +343,7 @@ class Subject:
     @property
     def released_sensitive(self) -> list[Name]:
         """Sensitive columns of the release, for outsiders those named in the evidence."""
-        told = self.told.get("columns")
+        told = self.evidence.get("columns")
         if told is None:
             return [] if self.external else list(self.table.sensitive)
         known = {one["column"] for one in told if "sensitive" in one["role"]}
@@ -382,11 +363,6 @@ class Subject:
     def members(self) -> Iterator[Member]:
         """Yield the points with details."""
         return (self.member(place) for place in self.detailed())
-
-
-def titles(external: bool) -> list[str]:
-    """Return the titles of shares, for outsiders without the raw table."""
-    return ["release"] if external else ["raw table", "release"]
 
 
 def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
@@ -467,7 +443,7 @@ def checked_subject(
         front=front,
         place=place,
         asked=choice.requirements,
-        evidence=evidence,
+        evidence=evidence or {},
         suppressed=how,
         recoding=recoding,
         # A release with unmet requirements may break those of the choice, too.

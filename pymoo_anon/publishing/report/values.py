@@ -56,7 +56,7 @@ _SUPPRESSED = "* (suppressed)"
 
 def columns_view(subject: Subject) -> View:
     """List the columns of the release with their roles, and unique rows."""
-    evidence = subject.told
+    evidence = subject.evidence
     if "columns" not in evidence:
         return View((UNPROTECTED, "The other columns of the release are unknown: no evidence was given."), ())
     roles: list[Row] = [
@@ -78,12 +78,12 @@ def columns_view(subject: Subject) -> View:
 
 def dropped(subject: Subject) -> str:
     """List the dropped columns, except for outsiders."""
-    return "" if subject.external else listed(map(one_line, subject.told.get("dropped", ())))
+    return "" if subject.external else listed(map(one_line, subject.evidence.get("dropped", ())))
 
 
 def uniqueness_said(subject: Subject) -> str:
     """Say how many rows of the release are unique, as its evidence counts them."""
-    evidence = subject.told
+    evidence = subject.evidence
     if not evidence.get("uniqueness"):
         return "Unique rows were not counted: no evidence was given."
     return plain(said_of(pd.DataFrame(evidence["columns"]), pd.DataFrame(evidence["uniqueness"])))
@@ -132,20 +132,18 @@ def changes_view(subject: Subject, member: Member) -> View:
     return View(tuple(words), tuple(tables))
 
 
-def before_table(subject: Subject, j: int, name: Any) -> Table:
-    """Count the values of one attribute in the raw table, for internal reports only."""
-    hierarchy, tuples = subject.table.quasi_identifiers[name], subject.table.tuples
-    counts = np.bincount(tuples.codes[:, j], tuples.counts, hierarchy.n_values)
-    rows = _counted_labels(hierarchy.labels[0], counts.astype(np.int64), is_of_numbers(hierarchy))
-    return _distribution(f"before{j}", f"{one_line(name)}: the raw table", name, rows)
+def before_view(subject: Subject) -> View:
+    """Count the values of each attribute in the raw table."""
+    tables, tuples = [], subject.table.tuples
+    for j, (name, hierarchy) in enumerate(subject.table.quasi_identifiers.items()):
+        counts = np.bincount(tuples.codes[:, j], tuples.counts, hierarchy.n_values).astype(np.int64)
+        ordered = _is_of_numbers(hierarchy)
+        rows = _counted_labels(hierarchy.labels[0], counts, ordered)
+        tables.append(_distribution(f"before{j}", f"{one_line(name)}: the raw table", name, rows, ordered))
+    return View((), tuple(tables))
 
 
-def is_ordered(subject: Subject, name: Any) -> bool:
-    """Return whether the labels of an attribute have an order."""
-    return not subject.own.is_local and is_of_numbers(subject.table.quasi_identifiers[name])
-
-
-def is_of_numbers(hierarchy: Hierarchy) -> bool:
+def _is_of_numbers(hierarchy: Hierarchy) -> bool:
     """Return whether the values of a domain are ordered numbers or days."""
     numbers = domain_numbers(hierarchy)
     return numbers is not None and bool((np.diff(numbers[~np.isnan(numbers)]) >= 0).all())
@@ -154,14 +152,16 @@ def is_of_numbers(hierarchy: Hierarchy) -> bool:
 def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
     own, labels = member.labels(name)
     counts = np.bincount(own, member.classes.sizes[member.classes.kept], len(labels)).astype(np.int64)
-    rows = _counted_labels(labels, counts, is_ordered(subject, name))
+    ordered = not subject.own.is_local and _is_of_numbers(subject.table.quasi_identifiers[name])
+    rows = _counted_labels(labels, counts, ordered)
     if member.marked and member.n_suppressed:
         rows = [*rows, (_SUPPRESSED, member.n_suppressed)]
-    return _distribution(f"after{j}", f"{one_line(name)}: the release", name, rows)
+    return _distribution(f"after{j}", f"{one_line(name)}: the release", name, rows, ordered)
 
 
-def _distribution(table: str, caption: str, name: Any, rows: list[Row]) -> Table:
-    return Table(table, caption, headings(one_line(name), rows="whole"), tuple(rows))
+def _distribution(table: str, caption: str, name: Any, rows: list[Row], ordered: bool) -> Table:
+    chart = "columns" if ordered else "bars"
+    return Table(table, caption, headings(one_line(name), rows="whole"), tuple(rows), chart)
 
 
 def _is_raw(member: Member, name: Any) -> bool:
@@ -186,7 +186,7 @@ def _levels(subject: Subject, member: Member) -> Table:
             rows.append((one_line(name), at, way, cell_of(shares[at]), len(held), _examples(held)))
     columns = headings("attribute", level="whole", way_from_raw_to_all="share", share_of_cells="share", labels="whole")
     title = "The levels of every attribute's cells: each class of rows has its own."
-    return Table("levels", title, (*columns, Heading("such as")), tuple(rows))
+    return Table("levels", title, (*columns, Heading("such as")), tuple(rows), "levels")
 
 
 def _ladder(subject: Subject, member: Member) -> Table:
@@ -208,7 +208,7 @@ def _ladder(subject: Subject, member: Member) -> Table:
     title = "The levels of every attribute, and where the release stands."
     numbers = (Heading("level", "whole"), Heading("way from raw to *", "share"), Heading("groups", "whole"))
     columns = (Heading("attribute"), *numbers, *headings("such as", "the release"))
-    return Table("ladder", title, columns, tuple(rows))
+    return Table("ladder", title, columns, tuple(rows), "ladder")
 
 
 def _examples(labels: Sequence[Hashable]) -> str:
@@ -308,7 +308,7 @@ def _queries(subject: Subject) -> Table:
         "Errors of counts: half and nine in ten are off by at most so much, in the release and its neighbours. The "
         "certain width is that of the interval in which a true count is sure to lie."
     )
-    return Table("queries", title, (*columns, *loss, Heading("the release")), tuple(rows))
+    return Table("queries", title, (*columns, *loss, Heading("the release")), tuple(rows), "queries")
 
 
 def beside_view(subject: Subject) -> View:
@@ -323,6 +323,6 @@ def beside_view(subject: Subject) -> View:
     columns = (Heading("recoding"), Heading("k", "whole"), *headings(mean_risk="share", loss="share"))
     columns += (Heading("counts off by, median", "share"),)
     title = "Local recoding beside full-domain recoding, at equal k and at equal mean risk."
-    own = (subject.told.get("chosen") or {}).get("local") or {}
+    own = (subject.evidence.get("chosen") or {}).get("local") or {}
     words = (str(found), bound_words(own.get("bound")), *advice(subject.problem, subject.asked))
-    return View(words, (Table("beside", title, columns, rows),))
+    return View(words, (Table("beside", title, columns, rows, "beside"),))

@@ -1,0 +1,445 @@
+"""Steps 1 to 3: the table, its hierarchies, and requirements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomlkit
+from nicegui import ui
+
+from pymoo_anon._messages import counted, label_words, listed, percent, plain
+from pymoo_anon.app.desk import Desk, Job
+from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, parts, show_rows, text
+from pymoo_anon.comparison.uniques import SMALL_CLASSES, Uniqueness, uniqueness
+from pymoo_anon.publishing.report.cells import one_line
+from pymoo_anon.study.editing import OpenHierarchy, change_hierarchy, change_project, change_role
+from pymoo_anon.study.interrupt import write_new
+from pymoo_anon.study.names import HIERARCHIES, SUPPRESSED, path_from, source_of
+from pymoo_anon.study.options import Settings, bounds_of_adversary, command, measures_in, usual
+from pymoo_anon.study.project import ROLES, Project
+from pymoo_anon.study.proposal import Proposer, reading_of
+from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
+from pymoo_anon.table import hierarchy_edits as edits
+from pymoo_anon.table.delimited import text_of_file
+from pymoo_anon.table.hierarchy import Hierarchy
+
+# So many pairs, columns and minimal sets are shown, and values of a column.
+_SETS_SHOWN, _MINIMAL_SHOWN, _VALUES_SHOWN = 5, 6, 3
+
+# So many groups of a level, and values of a group, are listed.
+_GROUPS_SHOWN, _MOST_MEMBERS = 300, 2000
+
+# So many bytes a hierarchy that is imported may have.
+_MOST_IMPORTED = 20_000_000
+
+# The filter reads the columns: names, examples and roles.
+_OPTIONS = "".join(f"<option>{role}</option>" for role in ROLES)
+_COLUMN_CELLS = {
+    0: "<b>{{ props.row.c0 }}</b><br>{{ props.row.c3 }}",
+    1: "{{ props.row.c4 }}<br><span class='faint'>{{ props.row.c1 }}</span>",
+    2: f"""
+      <select :value="props.row.c2" :aria-label="'role of ' + props.row.c0"
+              @change="(event) => $parent.$emit('role', [props.row.id, event.target.value])">{_OPTIONS}</select>
+      <br><span class='faint'>{{{{ props.row.c5 }}}}</span>""",
+}
+_SHARE_CELL = """
+  <span class="percent">{{ props.row.c3 }}</span>
+  <span class="bar" :style="{width: 'calc(min(140px, 20vw) * ' + props.row.c4 + ')'}"></span>"""
+
+_RECODING_WORDS = {
+    "full-domain": "whole columns, each at one level",
+    "local": "every class of rows at levels of its own",
+}
+_SUPPRESSED_WORDS = dict(zip(SUPPRESSED, ("stay as rows of *", "are left out"), strict=True))
+
+# Words for a measure without a column, by its role.
+_USUAL = {"sensitive": "every sensitive column", "label": "the label", "person": "rows"}
+
+
+# --- before there is a project ----------------------------------------------------------------------------------------
+
+
+def show_beginning(screen: Screen) -> None:
+    """Show the files of the folder, and the risk of a table."""
+    desk, (projects, tables) = screen.desk, screen.desk.files()
+    if projects:
+        heading("Open a project")
+        with controls():
+            for name in projects:
+                button(name, screen.does(partial(desk.open, name)))
+    heading("Or begin with a table" if projects else "Begin with a table")
+    if tables:
+        text("The first look counts who is unique, and writes nothing.")
+    else:
+        text(f"There is no table in {desk.folder.resolve()}: put a CSV, Excel or Parquet file there.")
+    with controls():
+        for name in tables:
+            button(name, screen.works(f"Reading {name}", partial(look_at, desk, name)))
+    if "table" in desk.found:
+        _show_table_alone(screen, **desk.found)
+
+
+def look_at(desk: Desk, name: str, job: Job) -> dict[str, Any]:
+    """Guess the roles of columns, and count unique rows."""
+    table = desk.inside(desk.folder / name)
+    proposer = Proposer(reading_of(source_of(name, table.parent), "auto", None))
+    job.show("Counting unique rows")
+    known = proposer.known
+    return {"table": table, "proposer": proposer, "risk": uniqueness(proposer.frame, known) if known else None}
+
+
+def _show_table_alone(screen: Screen, table: Path, proposer: Proposer, risk: Uniqueness | None) -> None:
+    heading(f"The risk of {table.name} as it stands")
+    if risk is None:
+        text("No column looks as if others knew it of a person: the roles of columns say so, and can be changed.")
+    else:
+        _show_risk(risk)
+    project = table.parent / f"{proposer.reading.source.stem}.toml"
+    replaces = check_box("Replace files that are there")
+    replaces.set_visibility(project.exists())
+
+    def begin(job: Job) -> None:
+        screen.desk.inside(table.parent / HIERARCHIES)
+        write_new(table.parent, proposer.propose(project).texts, [table], bool(replaces.value))
+        screen.desk.open(project.name)
+
+    text("Next, a project: a file with the role of each column and all that follows, which you can change.")
+    words = f"Begin a project: write {project.name} and drafts of hierarchies"
+    button(words, screen.works("Drafting hierarchies", begin), True)
+    screen.same_as(command("risk", table.name), command("init", table.name))
+
+
+def _show_risk(found: Uniqueness) -> None:
+    unique, whole = found.below(found.columns)[2], listed(map(str, found.columns))
+    text(f"{unique:,} of {found.n_rows:,} rows ({percent(unique / found.n_rows)}) are unique by {whole}.")
+    text("Whoever knows these of a person finds the row. A class is all rows that agree.")
+    titles = ["unique rows", *(f"in classes below {least}" for least in SMALL_CLASSES[1:])]
+    rows = [[listed(map(str, own)), *(f"{n:,}" for n in found.below(own).values())] for own in found.worst(_SETS_SHOWN)]
+    show_rows(["by", *titles], rows, "Unique rows", right=titles)
+    if added := [f"{name} ({n:,})" for name, n in found.added.items() if n]:
+        text(f"Fewer unique rows without: {', '.join(added)}.")
+    minimal = found.minimal.head(_MINIMAL_SHOWN).itertuples(index=False, name=None)
+    if told := [f"{listed(map(str, own))} ({n:,})" for own, n in minimal]:
+        text(f"Smallest sets that single rows out: {'; '.join(told)}.")
+
+
+# --- step 1 -----------------------------------------------------------------------------------------------------------
+
+
+def show_table(screen: Screen) -> None:
+    """Show all columns with their roles, which a click changes."""
+    desk, project, known = screen.desk, screen.desk.project(), screen.desk.text
+    looks = [own for own in desk.proposer.looks if own.profile.name in project.columns]
+    text(f"{counted(looks[0].profile.n_rows, 'row', 'rows')}, {counted(len(looks), 'column', 'columns')}.")
+    text("A role says what becomes of a column. They are guesses: read all, and change what is wrong.")
+    with ui.expansion("What the roles mean").props("dense"):
+        show_rows(["role", "a column with it"], [*ROLES.items()], "Roles")
+    if undecided := project.with_role("other"):
+        text(f"Not decided: {', '.join(undecided)}. Nothing is searched until these have another role.", "warning")
+    words = ui.input("Find a column").props("dense clearable").classes("find")
+    words.set_visibility(len(looks) > 12)
+    rows = []
+    for profile, kind, guess, reason in looks:
+        role = project.columns[profile.name].role
+        told = reason if role == guess else f"your choice; the guess is {guess}: {reason}"
+        examples = " · ".join(one_line(value)[:40] for value in profile.values[:_VALUES_SHOWN])
+        rows.append([profile.name, examples, role, kind, profile, told])
+    table = show_rows(["column", "values", "role"], rows, "Columns", templates=_COLUMN_CELLS).classes("columns")
+    words.bind_value_to(table, "filter")
+
+    def change(event: Any) -> None:
+        place, role = event.args
+        name = looks[place].profile.name
+
+        def work(job: Job) -> None:
+            try:
+                change_role(project, desk.proposer, name, role, known)
+            finally:
+                # After an error, the role is shown as it was.
+                desk.changed()
+
+        screen.works(f"Changing the role of {name}", work)()
+
+    table.on("role", change)
+    text(f"All roles stand in {desk.path.name}, which the commands read.")
+    heading("The risk of the table as it stands")
+    if "risk" in desk.found:
+        _show_risk(desk.found["risk"])
+    else:
+        names = project.with_role("quasi-identifier")
+        count = screen.works("Counting unique rows", lambda job: {"risk": uniqueness(desk.proposer.frame, names)})
+        button("Count unique rows", count)
+    screen.same_as(command("init", desk.named(project.data)), command("risk", desk.path.name))
+
+
+# --- step 2 -----------------------------------------------------------------------------------------------------------
+
+
+def show_hierarchies(screen: Screen) -> None:
+    """Show one hierarchy, and the ways to change it."""
+    desk, files = screen.desk, screen.desk.project().quasi_identifiers
+    if not files:
+        raise ValueError("There is no quasi-identifier: step 1 names them.")
+    name: str = screen.chosen.get("column", "")
+    name = name if name in files else next(iter(files))
+    text("A level says how coarse a column is: the search gives each column the level that serves.")
+    with controls():
+        chooser = ui.select({own: plain(own) for own in files}, value=name, label="Column")
+        chooser.on_value_change(screen.does(lambda: screen.chosen.update(column=chooser.value, level=1)))
+        _show_file(screen, name, files[name])
+    screen.part(lambda: _show_levels(screen, name, desk.hierarchy(name)))
+    file = path_from(desk.folder, files[name])
+    screen.same_as(*(command("hierarchy", part, file) for part in ("check", "show")))
+
+
+def _save(desk: Desk, name: str, make: Callable[[], str] | None, known: str | None = None) -> None:
+    """Write a hierarchy, or the one before, and read it again."""
+    earlier = desk.undo.setdefault(name, [])
+    before = change_hierarchy(desk.project().quasi_identifiers[name], make() if make else earlier[-1], known)
+    earlier.append(before) if make else earlier.pop()
+    desk.hierarchy(name)
+
+
+def _show_file(screen: Screen, name: str, file: Path) -> None:
+    desk, earlier = screen.desk, screen.desk.undo.get(name, [])
+
+    async def take(event: Any) -> None:
+        data, named = await event.file.read(), event.file.name
+
+        def given() -> str:
+            return text_of_file(StringIO(data.decode("utf-8-sig")), named)[1]
+
+        screen.works("Importing", lambda job: _save(desk, name, given))()
+
+    undo = screen.works("Undoing", lambda job: _save(desk, name, None))
+    button(f"Undo ({len(earlier)})", undo).set_enabled(bool(earlier))
+    export = button("Export", lambda: ui.download.content(file.read_bytes(), file.name))
+    export.props('aria-label="Export in the layout of ARX"')
+    upload = ui.upload(label="Import (ARX's layout)", on_upload=take, auto_upload=True, max_file_size=_MOST_IMPORTED)
+    upload.props('accept=".csv,.txt" flat bordered').classes("import")
+
+
+def _show_levels(screen: Screen, name: str, opened: OpenHierarchy) -> None:
+    for finding in opened.findings:
+        text(str(finding), "warning" if finding.severity != "note" else "")
+    if not opened.findings:
+        text("The check finds nothing.", "good")
+    hierarchy = opened.hierarchy
+    if hierarchy is None or hierarchy.length == 0:
+        text("It has no level above the values: undo, or import another one.", "warning")
+        return
+    heading("Levels")
+    level = min(screen.chosen.get("level", 1), hierarchy.length)
+    with controls():
+        for own in range(1, hierarchy.length + 1):
+            words = f"Level {own}: {counted(int(hierarchy.n_groups[own]), 'group', 'groups')}"
+            chooses = ui.button(words, on_click=screen.does(partial(screen.chosen.update, level=own)))
+            chooses.props(f"no-caps dense {'unelevated aria-pressed=true' if own == level else 'outline'}")
+    table = _group_table(hierarchy, level, opened)
+    if len(table.rows) < hierarchy.n_groups[level]:
+        text(f"{hierarchy.n_groups[level] - len(table.rows):,} groups more are not listed.")
+
+    def change(make: Callable[[], Hierarchy]) -> Callable[[], None]:
+        made, desk = (lambda: str(make().to_csv())), screen.desk
+        return screen.works("Writing the hierarchy", lambda job: _save(desk, name, made, opened.text))
+
+    def show_changes() -> None:
+        _show_changes(hierarchy, level, sorted(int(own["id"]) for own in table.selected), change)
+
+    below = screen.part(show_changes)
+    # The table stays, and with it the focus.
+    table.on_select(lambda event: screen.part(show_changes, below))
+    if next(own.kind for own in screen.desk.proposer.looks if own.profile.name == name) == "numbers":
+        heading("Intervals")
+        with controls():
+            widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20").classes("wide")
+            button("Make intervals", change(lambda: edits.with_widths(hierarchy, list(map(float, parts(widths))))))
+
+
+def _group_table(hierarchy: Hierarchy, level: int, opened: OpenHierarchy) -> ui.table:
+    rows, n_values = opened.rows_of(level), np.bincount(hierarchy.groups[level])
+    most, total = max(int(rows.max()), 1), max(int(rows.sum()), 1)
+    made = [
+        [one_line(label_words(label)), f"{n:,}", f"{own:,}", percent(own / total), f"{own / most:.3f}"]
+        for label, n, own in zip(hierarchy.labels[level], n_values.tolist(), rows.tolist(), strict=True)
+    ][:_GROUPS_SHOWN]
+    table = show_rows(["group", "values", "rows", "share"], made, "Groups", ["values", "rows"], {3: _SHARE_CELL})
+    return table.classes("groups").props("selection=multiple")
+
+
+def _show_changes(hierarchy: Hierarchy, level: int, places: list[int], change: Callable[..., Any]) -> None:
+    labels, own = hierarchy.labels[level], hierarchy.labels[level - 1]
+    chosen = [labels[place] for place in places]
+    if not chosen:
+        text("Choose groups to rename, merge, split or move them.")
+        return
+    with controls():
+        label = ui.input("Label", value=str(chosen[0]))
+        words = "Rename" if len(chosen) == 1 else f"Merge {len(chosen)} groups"
+        button(words, change(lambda: edits.merged(hierarchy, level, chosen, label.value)), True)
+    if len(chosen) > 1:
+        return
+    inside = np.unique(hierarchy.groups[level - 1][hierarchy.groups[level] == places[0]])[:_MOST_MEMBERS]
+    others = {place: one_line(label_words(one)) for place, one in enumerate(labels[:_GROUPS_SHOWN])}
+    del others[places[0]]
+    with controls():
+        options = {place: one_line(label_words(own[place])) for place in inside.tolist()}
+        members = ui.select(options, multiple=True, value=[], label="Members").props("use-chips").classes("members")
+        new = ui.input("New label")
+
+        def taken() -> list[Any]:
+            return [own[place] for place in members.value]
+
+        button("Split off", change(lambda: edits.split(hierarchy, level, taken(), new.value or "")))
+        if others:
+            target = ui.select(others, value=next(iter(others)), label="Other group")
+            button("Move there", change(lambda: edits.moved(hierarchy, level, taken(), labels[target.value])))
+
+
+# --- step 3 -----------------------------------------------------------------------------------------------------------
+
+
+def show_requirements(screen: Screen) -> None:
+    """Show the bounds, adversaries and audiences of the project."""
+    desk, known, project = screen.desk, screen.desk.text, screen.desk.project()
+    content: dict[str, Any] = tomlkit.parse(known).unwrap()
+    adversaries, audiences = content.get("adversary", []), content.get("audience", [])
+    search = content.get("search", {})
+    bounds = search.get("require", [])
+    bounds = [bounds] if isinstance(bounds, str) else bounds
+
+    def write(changes: dict[tuple[str, ...], Any]) -> None:
+        change_project(desk.path, changes, known)
+        desk.changed()
+
+    def show_entries(key: tuple[str, ...], entries: list[Any], said: list[str], words: str, fields: Any) -> None:
+        for place, told in enumerate(said):
+            left = [*entries[:place], *entries[place + 1 :]]
+            with controls():
+                text(told)
+                remove = ui.button("Remove", on_click=screen.does(partial(write, {key: left})))
+                remove.props(f'flat dense no-caps aria-label="Remove: {place + 1}"')
+        with controls():
+            more = fields(project, entries)
+            button(words, screen.does(lambda: write({key: more()})), entries is bounds)
+
+    screen.part(lambda: _show_check(desk)).props('role="status"')
+    heading("Required of every release")
+    if not bounds:
+        text("Nothing is required yet: the search then shows the whole front.")
+    said = [f"{in_words(project, [bound])} ({bound})" for bound in bounds]
+    show_entries(("search", "require"), bounds, said, "Require", _one_more_bound)
+    heading("Against somebody who knows only some columns")
+    said = [in_words(project, bounds_of_adversary(own)) for own in adversaries]
+    show_entries(("adversary",), adversaries, said, "Add the adversary", _one_more_adversary)
+    heading("For whom")
+    text("Each audience gets a release that holds together with those before it, the coarsest first. None is needed.")
+    said = [f"{own['name']}: {in_words(project, own['require'])}" for own in audiences]
+    show_entries(("audience",), audiences, said, "Add the audience", _one_more_audience)
+    heading("How it is recoded")
+    with controls():
+        changes = _recoding_fields(project, search)
+        button("Change", screen.does(lambda: write(changes())))
+    text(f"All of this stands in {desk.path.name}, which the commands read.")
+    screen.same_as(command("search", desk.path.name))
+
+
+def _show_check(desk: Desk) -> None:
+    project = desk.project(decided=True)
+    wrong = desk.once("check", "Checking what must hold", project.files, lambda: unmet(project))
+    for words in wrong:
+        text(words, "warning")
+    if not wrong:
+        text("Each bound can be met.", "good")
+
+
+# Each of these makes fields, and returns a function of their values.
+
+
+def _one_more_bound(project: Project, bounds: list[str]) -> Callable[[], list[str]]:
+    bound = _bound_fields(project)
+    return lambda: [*bounds, bound()]
+
+
+def _one_more_adversary(project: Project, adversaries: list[Any]) -> Callable[[], list[Any]]:
+    known = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")
+    bound = _bound_fields(project)
+
+    def more() -> list[Any]:
+        if not known.value:
+            raise ValueError("known columns must be at least one, got none")
+        return [*adversaries, {"known": known.value, "require": [bound()]}]
+
+    return more
+
+
+def _one_more_audience(project: Project, audiences: list[Any]) -> Callable[[], list[Any]]:
+    name, bound = ui.input("Name"), _bound_fields(project)
+
+    def more() -> list[Any]:
+        if not name.value:
+            raise ValueError("an audience must have a name, got none")
+        # Another bound for the same name is of the same audience.
+        by_name = {own["name"]: own for own in audiences}
+        before = by_name.get(name.value, {"name": name.value, "require": []})
+        return [*{**by_name, name.value: {**before, "require": [*before["require"], bound()]}}.values()]
+
+    return more
+
+
+def _bound_fields(project: Project) -> Callable[[], str]:
+    kinds = measures_by_name()
+    names = {name: words for name, words in told_measures().items() if not kinds[name].numbered}
+    measure = ui.select(names, value="k", label="Measure")
+    column, limit = ui.select([""], value="", label="Of"), ui.number(value=5)
+
+    def fit() -> None:
+        kind = kinds[measure.value]
+        role = kind.role or ""
+        column.set_options({"": _USUAL.get(role, ""), **{own: plain(own) for own in project.with_role(role)}}, value="")
+        column.set_visibility(len(column.options) > 1)
+        limit.set_label(f"Bound, at {'least' if kind.maximize else 'most'}")
+
+    measure.on_value_change(fit)
+    fit()
+
+    def spelled() -> str:
+        sign = ">=" if kinds[measure.value].maximize else "<="
+        if limit.value is None:
+            raise ValueError("a bound must be a number, got none")
+        bound = f"{measure.value}{':' * bool(column.value)}{column.value}{sign}{limit.value:g}"
+        constraint(bound, Roles(project.sensitive, project.label, project.person))
+        return bound
+
+    return spelled
+
+
+def _recoding_fields(project: Project, search: dict[str, Any]) -> Callable[[], dict[tuple[str, ...], Any]]:
+    asked, own = search.get("objectives", []), usual(project.sensitive)
+    goals = (measures_in(asked) if isinstance(asked, str) else asked) or own
+    options = {**{name: name for name in goals}, **told_measures()}
+    recoding = ui.select(_RECODING_WORDS, value=search.get("recoding", "full-domain"), label="Recoding")
+    limit = str(search.get("suppression", Settings.suppression))
+    rule = ui.input("Suppress at most: a share, or rows", value=limit).classes("wide")
+    suppressed = ui.select(_SUPPRESSED_WORDS, value=project.suppressed, label="Suppressed rows")
+    objectives = ui.select(options, multiple=True, value=goals, label="Trade off").classes("wide")
+
+    def changes() -> dict[tuple[str, ...], Any]:
+        # Where classes have levels of their own, nothing is suppressed.
+        made: dict[tuple[str, ...], Any] = {
+            ("search", "recoding"): recoding.value,
+            ("search", "suppression"): None if recoding.value == "local" else rule.value,
+            ("search", "objectives"): objectives.value if objectives.value != own else None,
+            ("release", "suppressed"): suppressed.value,
+        }
+        if recoding.value != search.get("recoding", "full-domain"):
+            # It is of the other recoding.
+            made["search", "algorithm"] = None
+        return made
+
+    return changes

@@ -1,0 +1,352 @@
+"""Steps 4 to 6: the search, its front, and the release."""
+
+from __future__ import annotations
+
+import json
+import time
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from nicegui import ui
+from pymoo.core.algorithm import Algorithm
+
+from pymoo_anon._files import check_free
+from pymoo_anon._messages import counted, listed, magnitude
+from pymoo_anon.app.desk import Desk, Job
+from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, in_steps, parts, show_rows, text
+from pymoo_anon.problems.front import Front
+from pymoo_anon.problems.journal import journaled
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.less_lost import less_lost
+from pymoo_anon.publishing.release import claim_rows, said_of
+from pymoo_anon.publishing.report.charts import charts, front_chart
+from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, front_view
+from pymoo_anon.publishing.report.subject import ABOUT, Subject, checked_subject
+from pymoo_anon.publishing.report.values import side_by_side
+from pymoo_anon.study.names import ALGORITHMS, CHOICE, JOURNAL, RECORD
+from pymoo_anon.study.options import Settings, command
+from pymoo_anon.study.project import ROLES
+from pymoo_anon.study.search import Run, searched_folder
+from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside, bound_text
+from pymoo_anon.study.study import Study, all_together, target_of
+from pymoo_anon.study.tables import told_measures
+
+# A growing front is drawn with so many points at most, those that were found last.
+_MOST_DRAWN = 400
+
+# Seconds between two drawings.
+_DRAW_SECONDS = 0.5
+
+# So many points stand side by side.
+_MOST_BESIDE = 3
+
+_WAY_WORDS = {
+    "least loss": "of the points that hold it, the least loss",
+    "knee": "the knee: beyond it every gain costs much more",
+}
+
+# Entries of the head of a report, beside its files.
+_SIGNED = ("owner", "recipients", "purpose")
+
+
+# --- charts -----------------------------------------------------------------------------------------------------------
+
+
+def _chart_of(front: Front, chosen: int | None = None) -> dict[str, Any]:
+    """Return the data of the chart of a front, with the chosen row."""
+    subject = _subject(front)
+    (table,) = front_view(subject).tables
+    # All points look alike but the chosen one.
+    rows = [(*row[:-2], DETAILED, CHOSEN if row[0] == chosen else "") for row in table.rows]
+    return {"spec": charts(subject, ["front"])["front"], "rows": rows, **front_chart(subject, rows)}
+
+
+def _subject(front: Front, suppressed: str = "mark") -> Subject:
+    return checked_subject(front, front.choose(row=int(front.rows[0])), suppressed=suppressed)
+
+
+def _draw(name: str, data: Any, shown: int = 0) -> None:
+    """Draw a front in its place, if that is on the page."""
+    made = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+    ui.run_javascript(f"window.frontChart?.draw({json.dumps(name)}, {made}, {shown})")
+
+
+# --- step 4 -----------------------------------------------------------------------------------------------------------
+
+
+def show_search(screen: Screen) -> None:
+    """Show the options of a search, and its front."""
+    desk, settings = screen.desk, _search_settings(screen.desk)
+    fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, settings.local)}
+    text("The search finds the points between privacy and loss. As it stands it serves most tables.")
+    with controls():
+        screen.keeps(ui.select(fitting, value=settings.algorithm, label="Algorithm"), "search", "algorithm")
+        limit = ui.number("Time limit in seconds", value=settings.time_limit, min=1, placeholder="none")
+        screen.keeps(limit, "search", "time-limit")
+        screen.keeps(ui.number("Seed", value=settings.seed, min=0, precision=0), "search", "seed")
+    with controls():
+        button("Search again" if desk.has(RECORD) else "Search", screen.does(partial(_start, desk)), True)
+        if desk.has(JOURNAL) and not desk.job.is_alive():
+            again = screen.does(partial(_start, desk, resume=True))
+            button("Go on with the search that did not end", again)
+    ui.element("div").classes("front").props('id="growing" aria-hidden="true"')
+
+    def show_growing() -> None:
+        if desk.job.is_alive() and desk.job.shown is not None:
+            _draw("growing", desk.job.shown)
+
+    ui.timer(_DRAW_SECONDS, show_growing)
+    if desk.has(RECORD) and not (desk.job.is_alive() and desk.job.stops):
+        screen.part(lambda: _show_end(desk.study))
+    screen.same_as(command("search", desk.path.name))
+
+
+def _show_end(study: Study) -> None:
+    front, record = study.front, study.record
+    proof = "proven complete" if front.certified else f"not proven ({record['stopped']})"
+    method, seconds = ALGORITHMS[record["algorithm"]["name"]].words, record["search_seconds"]
+    text(f"The front has {counted(len(front), 'point', 'points')}, {proof}, by {method} in {seconds:,.1f} s.", "good")
+    _draw("growing", _chart_of(front))
+
+
+def _search_settings(desk: Desk) -> Settings:
+    project = desk.project(decided=True)
+    settings = project.settings(Settings(file=project.path, given=frozenset({"file"})))
+    settings.check()
+    return settings
+
+
+def _start(desk: Desk, resume: bool = False) -> None:
+    settings = _search_settings(desk)
+
+    def work(job: Job) -> None:
+        with searched_folder(settings) as temporary:
+            job.show("Reading the table")
+            own = Run(settings)
+            job.show("Compiling or loading loops")
+            own.compile()
+            path = settings.output / JOURNAL
+            with journaled(own.problem, path, settings=own.identity, resume=resume) as journal:
+                found = own.search(callback=lambda algorithm: _follow(job, own, algorithm))
+                own.write(found, temporary, journal)
+
+    desk.start("Searching", work, stops=True)
+
+
+def _follow(job: Job, own: Run, algorithm: Algorithm) -> None:
+    space = f" of {magnitude(own.problem.n_nodes)}" if isinstance(own.problem, LatticeProblem) else ""
+    job.share = float(algorithm.termination.perc)
+    if time.monotonic() - job.drawn > _DRAW_SECONDS:
+        front = own.problem.front(algorithm.opt.get("X")[-_MOST_DRAWN:])
+        job.shown, job.drawn = _chart_of(front) if len(front) else None, time.monotonic()
+    job.show(f"Searching: {len(algorithm.opt):,} found, {own.problem.n_unique:,}{space} points visited")
+
+
+# --- step 5 -----------------------------------------------------------------------------------------------------------
+
+
+def show_front(screen: Screen) -> None:
+    """Show the front as a chart and a table."""
+    study = screen.desk.study
+    front, is_chosen = study.front, screen.desk.has(CHOICE)
+    proof = "proven: none is missing" if front.certified else "not proven: better points may exist"
+    text(f"{counted(len(front), 'point', 'points')}; {proof}. A click marks a point, to compare it or to choose it.")
+    ui.element("div").classes("front").props('id="points" aria-hidden="true"')
+    chart = _chart_of(front, study.choice.row + 1 if is_chosen else None)
+    heading("The points")
+    known = told_measures()
+    told = {one.short: known[one.short] for one in study.problem.measured if one.short in known}
+    text(f"{'; '.join(told.values())}.")
+    if study.table.quasi_identifiers:
+        text("Below a column's name stands its level: 0 keeps its values, and the highest leaves nothing of them.")
+    table, below = _point_table(study), ui.element("div").classes("part")
+
+    def show_chosen() -> None:
+        _show_beside(screen, study, screen.chosen["rows"])
+        _show_choice(screen, study, screen.chosen["rows"], is_chosen)
+
+    def choose(rows: list[int]) -> None:
+        screen.chosen["rows"] = rows
+        # The table stays, and with it the focus.
+        table.selected = [table.rows[row - 1] for row in rows]
+        _draw("points", chart, rows[-1] if rows else 0)
+        screen.part(show_chosen, below)
+
+    def toggle(row: int) -> None:
+        rows: list[int] = screen.chosen["rows"]
+        choose([one for one in rows if one != row] if row in rows else [*rows, row][-_MOST_BESIDE:])
+
+    screen.on_point = toggle
+    table.on_select(lambda event: choose(sorted(int(own["c0"]) for own in event.selection)[-_MOST_BESIDE:]))
+    choose([row for row in screen.chosen.get("rows", []) if row <= len(front)])
+
+
+def _point_table(study: Study) -> ui.table:
+    cells, n = study.front.cells(), len(study.table.quasi_identifiers)
+    columns = [*cells[n:], *cells[:n]]
+    numbers = ["row", *(title for title, _ in columns)]
+    rows = [
+        [place + 1, *(own[place] for _, own in columns), in_steps(why or "")]
+        for place, why in enumerate(study.refusals())
+    ]
+    table = show_rows([*numbers, "cannot be released"], rows, "The points of the front", right=numbers)
+    return table.classes("points").props("selection=multiple")
+
+
+def _show_beside(screen: Screen, study: Study, rows: list[int]) -> None:
+    if not rows:
+        return
+    heading("Side by side")
+    if screen.desk.found.get("beside", ([],))[0] == rows:
+        made = screen.desk.found["beside"][1]
+        titles = [column.title for column in made.columns]
+        # Its numbers hold spaces that do not break, which `show_rows` would spell.
+        cells = [[str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in made.rows]
+        show_rows(titles, cells, made.caption, right=titles[1:])
+        return
+
+    def work(job: Job) -> dict[str, Any]:
+        subject = _subject(study.front, study.project.suppressed)
+        return {"beside": (rows, side_by_side(subject, [row - 1 for row in rows]))}
+
+    words = f"Compare {counted(len(rows), 'point', 'points')}: {', '.join(map(str, rows))}"
+    button(words, screen.works("Counting queries", work))
+
+
+def _show_choice(screen: Screen, study: Study, rows: list[int], is_chosen: bool) -> None:
+    heading("The choice")
+    typed: dict[str, Any] = {}
+    if is_chosen:
+        choice = study.choice
+        text(f"Chosen: row {choice.row + 1}, {choice.said}; {choice.reason}.", "good")
+        less = partial(less_lost, study.front, choice, study.project.suppressed)
+        once = partial(screen.desk.once, "less", "Looking for less loss", [study.folder / CHOICE], less, id(study))
+        screen.part(lambda: text(once()))
+        typed = {"require": [bound_text(one) for one in choice.requirements], "row": choice.row + 1}
+    with controls():
+        bounds = ui.input("What must hold").props('hint="such as k>=5, l>=2"').bind_value(screen.chosen, "bounds")
+        way = ui.select(_WAY_WORDS, value="least loss", label="Take")
+
+        def pick(**how: Any) -> None:
+            asked = parts(bounds)
+
+            def work(job: Job) -> None:
+                study.pick(study.constraints(asked), **how)
+                screen.chosen["typed"] = {"require": asked, **how}
+
+            screen.works("Comparing the points", work)()
+
+        button("Choose by rule", lambda: pick(knee=way.value == "knee"), True)
+        for row in rows:
+            button(f"Choose row {row}", partial(pick, row=row))
+    screen.same_as(command("pick", screen.desk.path.name, **screen.chosen.get("typed", typed)))
+
+
+# --- step 6 -----------------------------------------------------------------------------------------------------------
+
+
+def show_release_step(screen: Screen) -> None:
+    """Show the release, its recount and its report."""
+    study = screen.desk.study
+    project = study.project
+    if not (screen.desk.has(CHOICE) or project.audiences):
+        raise ValueError("No point is chosen yet: step 5 chooses one.")
+    heading("What leaves")
+    rows = [(role, listed(names), told) for role, told in ROLES.items() if (names := project.with_role(role))]
+    show_rows(["role", "columns", "what becomes of them"], rows, "What leaves")
+    for name in project.with_role("keep"):
+        why = ui.input(f"Why {name} may leave as it stands", value=project.columns[name].reason or "")
+        screen.keeps(why.classes("wide"), "columns", name, "reason")
+    heading("Release")
+    _show_release(screen, study)
+    if study.releases:
+        heading("Released")
+        screen.part(lambda: _show_releases(screen, study))
+        _show_report(screen, study)
+
+
+def _show_release(screen: Screen, study: Study) -> None:
+    desk, project, chosen = screen.desk, study.project, screen.chosen
+    usual = project.documents.name
+    if not project.audiences:
+        text(f"Row {study.choice.row + 1}: {study.choice.said}.")
+    options = {name: name or "the choice" for name in [*[None] * desk.has(CHOICE), *project.audiences]}
+    if chosen.get("audience") not in options:
+        chosen["audience"] = next(iter(options))
+    with controls():
+        audience = ui.select(options, label="Audience")
+        audience.set_visibility(bool(project.audiences))
+        output = ui.input("File", value=usual)
+        anyway = ui.input("Release anyway, because", placeholder="only where it is refused").classes("wide")
+        local = check_box("Every class at levels of its own, which loses less")
+        local.set_visibility(isinstance(study.problem, LatticeProblem))
+        force = check_box("Replace a release of this name")
+
+        def make(job: Job) -> None:
+            # The fields may have changed the project.
+            own = desk.study.for_audience(audience.value)
+            place = None if output.value == usual else project.path.parent / output.value
+            # A wrong place is refused before any work.
+            target, paths = target_of(own, place, None)
+            for path in (*paths, target.path or paths[0]):
+                desk.inside(path)
+            check_free(paths, bool(force.value))
+            own.release(place, local=bool(local.value), anyway=anyway.value or None, show=job.show)
+
+        button("Release", screen.works("Step 1 of 4: recoding and writing", make), True)
+    fields = {"output": output, "audience": audience, "anyway": anyway, "local": local}
+    given = {name: field.bind_value(chosen, name).value for name, field in fields.items()}
+    given["output"] = None if output.value == usual else output.value
+    screen.same_as(command("release", desk.path.name, **given))
+
+
+def _show_releases(screen: Screen, study: Study) -> None:
+    desk = screen.desk
+    last = study.for_audience(study.releases[-1].audience)
+    path = last.released
+    if (told := last.evidence) is not None:
+        book, own = beside(path, CODEBOOK).name, beside(path, EVIDENCE).name
+        text(f"{path.name}, with {book} for its readers and {own} for you alone.")
+        numbers = ["promised", "recounted"]
+        claims = claim_rows(told["claims"])
+        show_rows(["measure", *numbers, "holds"], claims, "Promised and recounted", right=numbers)
+        text(said_of(pd.DataFrame(told["columns"]), pd.DataFrame(told["uniqueness"])))
+        text("The promises are against whoever knows quasi-identifiers, and no sensitive column.")
+    if len(study.releases) > 1:
+        files = [study.path_of(one) for one in study.releases]
+        n, together = desk.once("together", "Comparing all releases", files, lambda: all_together(study), id(study))
+        if together is not None:
+            text(f"Whoever has the {n} releases and links their rows sees {together}.", "warning")
+    for file, broken in desk.found.get("verified", {}).items():
+        text(f"{file.name}: {listed(broken) if broken else 'holds'}.", "warning" if broken else "good")
+    button("Count all releases again", screen.works("Counting", lambda job: {"verified": study.verify(job.show)}))
+    screen.same_as(command("verify", desk.path.name))
+
+
+def _show_report(screen: Screen, study: Study) -> None:
+    desk, audience = screen.desk, study.releases[-1].audience
+    heading("The report")
+    with controls():
+        for name in _SIGNED:
+            field = ui.input(ABOUT[name], value=study.project.report.get(name, "")).classes("wide")
+            screen.keeps(field, "report", name)
+    with controls():
+        external = check_box("Report for outsiders", value=screen.chosen.get("external", False))
+        external.on_value_change(screen.does(lambda: screen.chosen.update(external=external.value)))
+        force = check_box("Replace a report that is there")
+
+        def write(job: Job) -> None:
+            own = desk.study.for_audience(audience)
+            target = own.released.with_suffix(".external.html" if external.value else ".report.html")
+            check_free([desk.inside(target)], bool(force.value))
+            own.report(target, external=bool(external.value), show=job.show)
+            desk.report = target
+
+        button("Write the report", screen.works("Step 1 of 3: reading the front", write))
+    if desk.report is not None and desk.report.is_file():
+        text(f"Written: {desk.report.name}")
+        ui.link("Open it alone, to print and sign it", "report", new_tab=True)
+        # Without an origin of its own it reaches nothing of the screen.
+        ui.element("iframe").props('src="report" title="The report" sandbox="allow-scripts"')
+    screen.same_as(command("report", desk.path.name, audience=audience, external=external.value))

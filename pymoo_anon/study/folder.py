@@ -1,0 +1,364 @@
+"""The folder of a search: project, front and choice, also of audiences."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pymoo_anon._files import content_of, tried
+from pymoo_anon._messages import examples
+from pymoo_anon.problems.arguments import as_json, bound
+from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.study.interrupt import put_in_place
+from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
+from pymoo_anon.study.options import Settings, numeral
+from pymoo_anon.study.project import Project, read_project
+from pymoo_anon.study.stored import Released, Stored, as_written, bound_text, read_record, read_search
+from pymoo_anon.study.tables import constraint, problem_of, table_of
+from pymoo_anon.table.generalization import Constraint, Decoded
+from pymoo_anon.table.microdata import Microdata
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class SearchFolder:
+    """Folder of a search: project, table, problem, front and choice.
+
+    Each part is read when it is first used, once, and checked against the data and the project file.
+    """
+
+    def __init__(self, project: Project, folder: Path | None = None, audience: str | None = None) -> None:
+        #: The content of the project file.
+        self.project = project if audience is None else project.for_audience(audience)
+        #: The audience of the project to which the choice and the release are, or None.
+        self.audience = audience
+        #: The folder of the search.
+        self.folder = project.output if folder is None else folder
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Open the folder of a search.
+
+        Args:
+            path: The folder, or the project file.
+
+        Raises:
+            ValueError: There is no search of a project.
+        """
+        folder = Path(path)
+        if not folder.is_dir():
+            return cls(read_project(folder))
+        record = folder / RECORD
+        if not record.is_file():
+            raise ValueError(f"{folder} must be the folder of a search, got one without {RECORD}; name a project file")
+        file = Path(os.path.normpath(folder / read_record(record)["project"]["file"]))
+        if not file.is_file():
+            raise ValueError(f"{file} must be the project file of the search in {folder}, got none; name that file")
+        return cls(read_project(file), folder)
+
+    def for_audience(self, name: str | None) -> Self:
+        """Return the same folder for an audience, or for none."""
+        if name == self.audience:
+            return self
+        made, shared = type(self)(read_project(self.project.path), self.folder, name), ("record", "_stored", "table")
+        vars(made).update({part: own for part, own in vars(self).items() if part in shared})
+        return made
+
+    # --- what a search found ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """Record of the search: options, algorithm, checksums, versions.
+
+        Raises:
+            ValueError: There is none, or data or project file have changed since.
+        """
+        for path in (self.folder / FRONT, self.folder / RECORD):
+            if not path.is_file():
+                own = self.project.path
+                hint = f"search {own}" + " --resume" * (self.folder / JOURNAL).exists()
+                raise ValueError(f"there is no front of {own}: {path} is missing; pymoo-anon {hint} writes it")
+        record = read_record(self.folder / RECORD)
+        if changed := self.project.changed(record):
+            raise ValueError(
+                f"the front in {self.folder} is out of date, changed since: {', '.join(changed)}; search again"
+            )
+        return record
+
+    @cached_property
+    def _stored(self) -> Stored | None:
+        path, sha256 = self.folder / STORED, self.record["front"].get(STORED)
+        if sha256 is None:
+            return None
+        data = path.read_bytes() if path.is_file() else b""
+        if hashlib.sha256(data).hexdigest() != sha256:
+            got = "another file" if data else "none"
+            raise ValueError(f"{path} must be what the search in {self.folder} wrote, got {got}; search again")
+        with as_written(path, "search wrote", "; search again"):
+            return read_search(data, self.project)
+
+    @cached_property
+    def table(self) -> Microdata:
+        """The table with its hierarchies."""
+        return table_of(self.project) if self._stored is None else self._stored.table
+
+    @cached_property
+    def problem(self) -> Any:
+        """The problem that was searched."""
+        own = problem_of(self.table, self.record["options"])
+        return own if self.audience is None else self._problem_for(self.audience, own)
+
+    @cached_property
+    def front(self) -> Front:
+        """The front that the search wrote.
+
+        Raises:
+            ValueError: It is damaged or of other data.
+        """
+        if self.audience is not None:
+            return self.audience_search[0]
+        record, content = self.record, content_of(self.folder / FRONT)
+        if hashlib.sha256(content).hexdigest() != record["front"]["sha256"]:
+            told = f"{self.folder / FRONT} has changed since the search: its checksum in {self.folder / RECORD} differs"
+            raise ValueError(f"{told}; search again")
+        # As text, so that every number is the one that was written.
+        stored, certified = self._stored, record["certified"]
+        try:
+            heading, *lines = csv.reader(StringIO(content.decode(), newline=""), strict=True)
+            written = [dict(zip(heading, line, strict=True)) for line in lines]
+            names = list(self.table.quasi_identifiers)
+            if lacking := [name for name in names if name not in heading]:
+                raise ValueError(f"it must have a column for each quasi-identifier, got none for {examples(lacking)}")
+            if isinstance(self.problem, LatticeProblem):
+                X = np.array([[numeral(name, row[name]) for name in names] for row in written])
+            else:
+                X = np.array(record["front"].get("x", []))
+                if len(X) != len(written):
+                    raise ValueError(f"{self.folder / RECORD} must hold its {len(written)} points, got {len(X)}")
+            X = X.reshape(-1, self.problem.n_var)
+            if stored is None:
+                return Front(self.problem, X, certified=certified)
+            return stored.front(self.problem, X, certified)
+        except (ValueError, csv.Error) as error:
+            raise ValueError(f"{self.folder / FRONT} must be a front of {self.project.path}: {error}") from None
+
+    @property
+    def recodings(self) -> list[Decoded]:
+        """Recoding of each point of the front."""
+        return [self.problem.decode(x) for x in self.front.X]
+
+    # --- the choice ---------------------------------------------------------------------------------------------------
+
+    def refusals(self, require: Sequence[Constraint] = ()) -> list[str | None]:
+        """Return for each point why it cannot be released, or None if it can."""
+        return [self.front.refusal(place, self.project.suppressed, require) for place in range(len(self.front))]
+
+    def pick(self, require: Sequence[Constraint] = (), *, row: int | None = None, **ways: Any) -> Choice:
+        """Choose a point that can be released, and write it beside the front.
+
+        Args:
+            require: Bounds that must hold.
+            row: The row of the front, from 1.
+            ways: `best`, `knee` or `weights`, as in `Front.choose`.
+
+        Raises:
+            ValueError: No such point can be released.
+        """
+        front = self.front
+        front.meet(require)
+        refusals = self.refusals(require)
+        if row is not None:
+            self._check_row(row)
+            if (why := refusals[row - 1]) is not None:
+                raise ValueError(f"row {row} cannot be released: {why}; pick another row")
+        offered = front.only([place for place, why in enumerate(refusals) if why is None])
+        if len(front) and not len(offered):
+            raise ValueError(f"none of the {len(front)} points of the front can be released. Row 1: {refusals[0]}")
+        choice = offered.choose(require=require, row=None if row is None else row - 1, **ways)
+        self._write_choice(choice)
+        self.choice = choice
+        return choice
+
+    def point(self, row: int | None = None) -> Choice:
+        """Return the choice, or the point of a row of the front, from 1.
+
+        Raises:
+            ValueError: There is no such row, or no point is chosen.
+        """
+        if row is None:
+            return self.choice
+        self._check_row(row)
+        return self.front.choose(row=row - 1)
+
+    def _check_row(self, row: int) -> None:
+        if not 1 <= row <= len(self.front):
+            raise ValueError(f"row must be from 1 to {len(self.front)}, a row of the front, got {row}")
+
+    def _write_choice(self, choice: Choice) -> None:
+        point: dict[str, Any] = {"x": list(choice.x)}
+        if isinstance(self.problem, LatticeProblem):
+            point = {"levels": dict(zip(map(str, self.table.quasi_identifiers), choice.x, strict=True))}
+        content = {
+            "row": choice.row + 1,
+            **point,
+            "values": {name: as_json(value) for name, value in choice.values.items()},
+            "suppressed": choice.n_suppressed,
+            "reason": choice.reason,
+            "requirements": [bound_text(one) for one in choice.requirements],
+            "front": {"rows": len(self.front), "sha256": self.record["front"]["sha256"]},
+        }
+        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+        with tried(self.folder, [CHOICE], self.project.files) as temporary:
+            (temporary / CHOICE).write_text(text + "\n", encoding="utf-8", errors="backslashreplace", newline="\n")
+            put_in_place(temporary, self.folder, [CHOICE])
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The chosen point, its reason and its requirements.
+
+        Raises:
+            ValueError: No point is chosen, or it is of another front.
+        """
+        path, front = self.folder / CHOICE, self.front
+        if self.audience is not None:
+            offered = front.only([place for place, why in enumerate(self.refusals()) if why is None])
+            # A release refuses other points, or says why it was made anyway. Else the least loss is taken.
+            offered = offered if len(offered) else front
+            return offered.choose(row=int(offered.rows[0])) if len(offered) == 1 else offered.choose()
+        if not path.is_file():
+            raise ValueError(f"no point of {self.project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
+        with as_written(path, "pick wrote"):
+            content = json.loads(content_of(path))
+            row, sha256, asked = content["row"], content["front"]["sha256"], list(map(str, content["requirements"]))
+            levels = list(content["levels"].values()) if "levels" in content else list(content["x"])
+            reason = str(content["reason"])
+        if sha256 != self.record["front"]["sha256"]:
+            raise ValueError(f"{path} was chosen from another front than {self.folder / FRONT}: pick again")
+        if type(row) is int and row > (n := len(front)):
+            # It was made for what it had to meet, perhaps after others.
+            front.meet(self.constraints(asked))
+            row = next((place for place, x in enumerate(front.X.tolist()[n:], start=n + 1) if x == levels), row)
+        if type(row) is not int or not 1 <= row <= len(front) or levels != front.X[row - 1].tolist():
+            raise ValueError(
+                f"{path} must hold a row of the front and its levels, got row {row!r:.80} and {levels!r:.80}"
+            )
+        try:
+            choice = front.choose(row=row - 1, require=self.constraints(asked))
+        except ValueError as error:
+            raise ValueError(f"{path} must hold what the chosen point meets, got {asked!r:.80}: {error}") from None
+        return replace(choice, reason=reason)
+
+    def constraints(self, texts: Sequence[str]) -> tuple[Constraint, ...]:
+        """Return the constraints of some texts."""
+        return tuple(constraint(text, self.table, self.problem.measured) for text in texts)
+
+    # --- releases and audiences ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def releases(self) -> list[Released]:
+        """The recorded releases, the last one last."""
+        path = self.folder / RELEASES
+        if not path.is_file():
+            return []
+        with as_written(path, "release wrote", "; remove it"):
+            return [Released(**one) for one in json.loads(content_of(path))]
+
+    def path_of(self, one: Released) -> Path:
+        """Return the path of a release, or that of its documents."""
+        return self.project.path.parent / one.file
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that a release is made of, which none replaces."""
+        return [*self.project.files, *(self.folder / name for name in FILES)]
+
+    def _problem_for(self, audience: str, problem: Any) -> Any:
+        """Return the problem of an audience.
+
+        A local recoding is inside the releases before it. Levels of whole columns are beside them, and hold the bounds
+        on single classes jointly.
+        """
+        names = list(self.project.audiences)
+        names = names[: names.index(audience) + 1]
+        demands = [
+            [constraint(text, problem.table, problem.measured) for text in self.project.audiences[name]["require"]]
+            for name in names
+        ]
+        if not isinstance(problem, LatticeProblem):
+            # It loads the local recodings.
+            from pymoo_anon.problems.releases import nested
+
+            try:
+                return nested(problem, demands)[-1].problem
+            except ValueError as error:
+                raise ValueError(f"audience {audience!r} needs releases inside one another: {error}") from None
+        beside, bounds = [self._before(name) for name in names[:-1]], [*problem.constraints, *demands[-1]]
+        if beside:
+            bounds += _jointly(bounds)
+        return LatticeProblem(
+            problem.table, problem.objectives, problem.suppression, bounds, levels=problem.levels, beside=beside
+        )
+
+    def _before(self, name: str) -> Choice:
+        """Return the choice for an earlier audience, as it was released if it was."""
+        other = self.for_audience(name)
+        x = next((one.x for one in reversed(self.releases) if one.audience == name), None)
+        if x is None:
+            return other.choice
+        front = Front(other.problem, np.array([x]))
+        if len(front) == 0:
+            raise ValueError(
+                f"audience {self.audience!r} comes after {name!r}, whose release misses what it requires by now; "
+                "release that again"
+            )
+        return front.choose(row=0)
+
+    @cached_property
+    def audience_search(self) -> tuple[Front, Mapping[str, Any]]:
+        """The front of the audience, and facts about its search.
+
+        Of local recodings it has one point. Levels are searched as the project says, without a time limit.
+        """
+        problem, record = self.problem, self.record
+        if not isinstance(problem, LatticeProblem):
+            return problem.front([problem.x_of(0)]), record
+        # No other audience is searched.
+        from pymoo_anon.study.search import algorithm_for, search
+
+        known = ("algorithm", "generations", "pop_size", "epsilon", "seed")
+        settings = Settings(**{name: record["options"][name] for name in known})
+        name, why = algorithm_for(problem, settings)
+        found = search(problem, name, settings)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        if len(found.front) == 0:
+            bounds = " and ".join(bound(one, problem.names[one.objective]) for one in problem.constraints)
+            others = " beside the releases before it" * (problem.beside_parts is not None)
+            among = "" if found.front.certified else f" among the {problem.n_unique:,} that were visited"
+            raise ValueError(
+                f"audience {self.audience!r} needs a generalization with {bounds}{others}, got none{among}; require "
+                "less, allow more suppression, or name the audience with the coarsest release first"
+            )
+        proof = {"certified": found.front.certified, "n_undecided": found.n_undecided, "stopped": found.stopped}
+        return found.front, {"algorithm": {"name": name, "why": why}, **proof}
+
+
+def _jointly(bounds: Sequence[Constraint]) -> list[Constraint]:
+    """Return the bounds on single classes for joint classes."""
+    own = [one for one in bounds if one.speaks_of_classes]
+    for one in own:
+        if one.depends_on_kept:
+            raise ValueError(f"audience needs bounds without background knowledge beside other releases, got {one!r}")
+    return [replace(one, objective=one.objective.jointly()) for one in own]

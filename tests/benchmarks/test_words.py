@@ -1,0 +1,29 @@
+"""The words of the pages beside the stored pages."""
+
+import re
+from string import Formatter
+
+import pytest
+
+from benchmarks import record
+
+WORDS = sorted((record.RESULTS.parent / "words").glob("*.md"))
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in WORDS if (record.RESULTS / path.name).exists()], ids=lambda own: own.stem
+)
+def test_a_stored_page_is_made_of_its_words(path):
+    """Find the text between the fields on the page, in order and with nothing else before, between or after."""
+    parts = Formatter().parse(path.read_text(encoding="utf-8"))
+    pattern = "".join(re.escape(text) + ("(.*?)" if field is not None else "") for text, field, *_ in parts)
+    assert re.fullmatch(pattern, (record.RESULTS / path.name).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_words_take_figures_and_the_machine(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(record, "RESULTS", tmp_path)
+    record.write("models", {"machine": {}, "nodes": 7}, MOST_CLASSES=3, models="| table |")
+    text = (tmp_path / "models.md").read_text(encoding="utf-8")
+    assert text.startswith("7 random nodes of Adult's lattice with at most 3 classes")
+    assert f"{record.line()}.\n\n| table |\n" in text
+    assert capsys.readouterr().out == text
