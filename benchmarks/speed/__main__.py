@@ -11,6 +11,7 @@ DuckDB. Less than half an hour on two quiet cores without it, of which the tests
 import argparse
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,10 @@ PARTS: dict[str, Callable[[], Any]] = {
     "searches": start.searches,
     "lattices": lattices.measured_all,
     "rows": scale.rows,
-    "csv": lambda: scale.alone("csv"),
-    "wide": lambda: scale.alone("wide"),
+    "csv": partial(scale.alone, "csv"),
+    "wide": partial(scale.alone, "wide"),
 }
-HUGE = "huge"
-
-
-def run(part: str) -> Any:
-    return scale.rows([scale.HUGE], ["duckdb"]) if part == HUGE else PARTS[part]()
+HUGE = {"huge": partial(scale.rows, [scale.HUGE], ["duckdb"])}
 
 
 def summary(parts: dict[str, Any]) -> str:
@@ -89,16 +86,17 @@ def main() -> None:
     parser.add_argument("--huge", action="store_true", help="10^8 rows, too")
     asked = parser.parse_args()
     parts = record.stored("speed")["parts"]
-    for part in [*asked.only, *([HUGE] if asked.huge else [])]:
+    chosen = {part: PARTS[part] for part in asked.only} | (HUGE if asked.huge else {})
+    for part, measure in chosen.items():
         print(part, file=sys.stderr, flush=True)
         try:
             with record.processes(1) as pool:
-                found = pool.submit(run, part).result()
+                found = pool.submit(measure).result()
         except Exception as error:
             print(f"{part} failed, and its earlier figures stay: {error}", file=sys.stderr)
         else:
             # Rows that were not asked for stay.
-            parts |= {"rows": parts["rows"] | found} if part in ("rows", HUGE) else {part: found}
+            parts |= {"rows": parts["rows"] | found} if part in ("rows", *HUGE) else {part: found}
         machine = record.machine()
         record.write("speed", {"machine": machine, "parts": parts}, page(parts, machine))
 
