@@ -27,6 +27,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, joint, ladder, refine
 from pymoo_anon.problems.arguments import RefinementError
+from pymoo_anon.problems.releases import together
 from pymoo_anon.table import Hierarchy, Microdata, Violating
 
 pytestmark = [
@@ -297,7 +298,10 @@ def test_two_points_of_a_front_leave_persons_alone(limit, adult_rows):
     for pair in itertools.combinations(chosen, 2):
         both = joint(pair)
         few = both.sizes[both.kept]
-        found[tuple(one.values["k"] for one in pair)] = (few.min(), (few == 1).sum(), few[few < 5].sum())
+        ks = tuple(one.values["k"] for one in pair)
+        found[ks] = (few.min(), (few == 1).sum(), few[few < 5].sum())
+        told = together(pair, table)
+        assert (told.k, told.alone, told.below) == (*found[ks][:2], few[few < min(ks)].sum())
     assert {pair: found[pair] for pair in PAIRS[limit]} == PAIRS[limit]
     if limit:
         # Beside the first of them, another one is proven to be the best that leaves nobody with fewer than four others.
