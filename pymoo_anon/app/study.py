@@ -78,6 +78,8 @@ def _draw(name: str, data: Any, shown: int = 0) -> None:
 def show_search(screen: Screen) -> None:
     """Show the options of a search, and its front."""
     desk, settings = screen.desk, _search_settings(screen.desk)
+    # Other work ends without a look at this page.
+    is_searching = desk.job.is_alive() and desk.job.stops
     fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, settings.local)}
     text("The search finds the points between privacy and loss. As it stands it serves most tables.")
     with controls():
@@ -87,7 +89,7 @@ def show_search(screen: Screen) -> None:
         screen.keeps(ui.number("Seed", value=settings.seed, min=0, precision=0), "search", "seed")
     with controls():
         button("Search again" if desk.has(RECORD) else "Search", screen.does(partial(_start, desk)), True)
-        if desk.has(JOURNAL) and not desk.job.is_alive():
+        if desk.has(JOURNAL) and not is_searching:
             again = screen.does(partial(_start, desk, resume=True))
             button("Go on with the search that did not end", again)
     ui.element("div").classes("front").props('id="growing" aria-hidden="true"')
@@ -97,7 +99,7 @@ def show_search(screen: Screen) -> None:
             _draw("growing", desk.job.shown)
 
     ui.timer(_DRAW_SECONDS, show_growing)
-    if desk.has(RECORD) and not (desk.job.is_alive() and desk.job.stops):
+    if desk.has(RECORD) and not is_searching:
         screen.part(lambda: _show_end(desk.study))
     screen.same_as(command("search", desk.path.name))
 
