@@ -163,7 +163,8 @@ class PickRequest(Invocation):
 
     def weighted(self) -> dict[str, float]:
         """Return the weights by name of measure."""
-        parts = [] if self.weights is None else measures_in(self.weights)
+        given = [] if self.weights is None else measures_in(self.weights)
+        parts = ["=".join(map(str.strip, part.rsplit("=", 1))) for part in given]
         return named_values("--weights", parts, float, "NAME=W,..., such as k=1,GLM=2", "measure")
 
 
