@@ -147,11 +147,7 @@ STRINGS: list[Setting] = [
     *settings(
         "BitStringSampling, PartitionCrossover, PerAttributeBitMutation",
         ("crossover", "PartitionCrossover, 2 points", {"crossover": partial(PartitionCrossover, 2)}),
-        (
-            "crossover",
-            "PartitionCrossover, boundaries too",
-            {"crossover": partial(PartitionCrossover, boundaries=True)},
-        ),
+        ("crossover", "PartitionCrossover, boundaries too", {"crossover": BOUNDARIES_TOO}),
         ("crossover", "ReducedSurrogateCrossover", {"crossover": ReducedSurrogateCrossover}),
         ("crossover", "TwoPointCrossover of pymoo", {"crossover": TwoPointCrossover}),
         ("crossover", "UX of pymoo", {"crossover": UX}),

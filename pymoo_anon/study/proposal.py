@@ -205,10 +205,10 @@ class Proposer:
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
         texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
-        return Proposal(columns, texts, proposed, others, self._about_rows(names))
+        return Proposal(columns, texts, proposed, others, self._about_rows())
 
-    def _about_rows(self, names: Sequence[str]) -> str | None:
-        n, values = nearly_empty_rows(self.frame, names)
+    def _about_rows(self) -> str | None:
+        n, values = nearly_empty_rows(self.frame, self.profiles)
         if not n:
             return None
         verb, held = "holds" if n == 1 else "hold", f" but {examples(values, most=2)}" if values else ""

@@ -469,7 +469,7 @@ def release_command(study: Study) -> str:
 def _different(study: Study) -> list[Released]:
     """Return the releases whose files are there, equal ones once."""
     there = [one for one in study.releases if is_there(study, study.path_of(one))]
-    # The last record of a file is of what it holds.
+    # A file that was replaced has several records, of which the last describes it.
     latest = {one.file: one for one in there}.values()
     return list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
 

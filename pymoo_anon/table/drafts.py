@@ -120,8 +120,9 @@ def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Dra
     odd = [values[i] for i in lacking]
     rows, aside = [*own.domain, *odd], (-1, _called(odd))
     levels: dict[str, list[tuple[Hashable, Hashable]]] = {
-        str(level): [*zip(own.groups[level].tolist(), own.columns()[level], strict=True), *[aside] * len(odd)]
-        for level in range(1, own.length)
+        str(level): [*zip(groups.tolist(), labels, strict=True), *[aside] * len(odd)]
+        for level, (groups, labels) in enumerate(zip(own.groups, own.columns(), strict=True))
+        if 0 < level < own.length
     }
     hierarchy = Hierarchy([rows, *one_node_each(levels, rows).values(), [ROOT] * len(rows)])
     reason = f"{draft.reason}; apart: {examples(odd)}"

@@ -479,18 +479,22 @@ def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
     return {a: b for (a, b), n in zip(pairs, counts, strict=True) if n == profiles[0].n_rows}
 
 
-def nearly_empty_rows(frame: Any, names: Sequence[Name]) -> tuple[int, list[Any]]:
+def nearly_empty_rows(frame: Any, profiles: Sequence[Profile]) -> tuple[int, list[Any]]:
     """Count the rows in which most columns hold nothing, and return the values of the fullest one.
 
     They are mostly totals, notes and blank lines. Where they are not rare, the count is 0. Of many columns the first
     ones decide.
     """
-    native, aliases = aliased(frame, names[:_MOST_COMPARED])
+    compared = profiles[:_MOST_COMPARED]
+    # Without gaps in most columns there is no such row, and none is read.
+    if len(compared) < _FEWEST_COMPARED or 2 * sum(own.n_missing > 0 for own in compared) <= len(compared):
+        return 0, []
+    native, aliases = aliased(frame, [own.name for own in compared])
     table: Any = nw.from_native(native)
     n_gaps = nw.sum_horizontal(*(missing(table, alias).cast(nw.Int64) for alias in aliases))
     found = table.with_columns(n_gaps.alias(COUNT)).filter(nw.col(COUNT) * 2 > len(aliases))
-    n, n_rows = totals(found, n=nw.len())[0], totals(table, n=nw.len())[0]
-    if len(aliases) < _FEWEST_COMPARED or not 0 < n <= _RARE * n_rows:
+    (n,) = totals(found, n=nw.len())
+    if not 0 < n <= _RARE * compared[0].n_rows:
         return 0, []
     fullest = fetched(found.sort(COUNT).head(1)).select(aliases).row(0)
     return n, [value for value in fullest if not is_missing(value)]
