@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -15,9 +15,9 @@ from nicegui import ui
 from pymoo_anon._messages import counted, label_words, listed, percent, plain
 from pymoo_anon.app.desk import Desk, Job
 from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, parts, show_rows, text
-from pymoo_anon.comparison.uniques import SMALL_CLASSES, Uniqueness, uniqueness
+from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
-from pymoo_anon.study.editing import OpenHierarchy, change_hierarchy, change_project, change_role
+from pymoo_anon.study.editing import OpenHierarchy, change_project, change_role
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, SUPPRESSED, path_from, source_of
 from pymoo_anon.study.options import Settings, bounds_of_adversary, command, measures_in, usual
@@ -80,49 +80,49 @@ def show_beginning(screen: Screen) -> None:
     with controls():
         for name in tables:
             button(name, screen.works(f"Reading {name}", partial(look_at, desk, name)))
-    if "table" in desk.found:
+    if "proposer" in desk.found:
         _show_table_alone(screen, **desk.found)
 
 
 def look_at(desk: Desk, name: str, job: Job) -> dict[str, Any]:
     """Guess the roles of columns, and count unique rows."""
     table = desk.inside(desk.folder / name)
-    proposer = Proposer(reading_of(source_of(name, table.parent), "auto", None))
+    proposer = Proposer(reading_of(source_of(name, desk.folder), "auto", None))
     job.show("Counting unique rows")
     known = proposer.known
     return {"table": table, "proposer": proposer, "risk": uniqueness(proposer.frame, known) if known else None}
 
 
 def _show_table_alone(screen: Screen, table: Path, proposer: Proposer, risk: Uniqueness | None) -> None:
+    desk, project = screen.desk, table.with_name(f"{proposer.reading.source.stem}.toml")
     heading(f"The risk of {table.name} as it stands")
     if risk is None:
         text("No column looks as if others knew it of a person: the roles of columns say so, and can be changed.")
     else:
         _show_risk(risk)
-    project = table.parent / f"{proposer.reading.source.stem}.toml"
     replaces = check_box("Replace files that are there")
     replaces.set_visibility(project.exists())
 
     def begin(job: Job) -> None:
-        screen.desk.inside(table.parent / HIERARCHIES)
-        write_new(table.parent, proposer.propose(project).texts, [table], bool(replaces.value))
-        screen.desk.open(project.name)
+        desk.inside(desk.folder / HIERARCHIES)
+        write_new(desk.folder, proposer.propose(project).texts, [table], bool(replaces.value))
+        desk.open(project.name)
 
     text("Next, a project: a file with the role of each column and all that follows, which you can change.")
     words = f"Begin a project: write {project.name} and drafts of hierarchies"
     button(words, screen.works("Drafting hierarchies", begin), True)
-    screen.same_as(command("risk", table.name), command("init", table.name))
+    screen.same_as(*(partial(command, name, table.name) for name in ("risk", "init")))
 
 
 def _show_risk(found: Uniqueness) -> None:
-    unique, whole = found.below(found.columns)[2], listed(map(str, found.columns))
-    text(f"{unique:,} of {found.n_rows:,} rows ({percent(unique / found.n_rows)}) are unique by {whole}.")
+    titles, all_columns, *sets = found.table(_SETS_SHOWN)
+    text(
+        f"{all_columns[1]} of {found.n_rows:,} rows ({all_columns[2]}) are unique by {listed(map(str, found.columns))}."
+    )
     text("Whoever knows these of a person finds the row. A class is all rows that agree.")
-    titles = ["unique rows", *(f"in classes below {least}" for least in SMALL_CLASSES[1:])]
-    rows = [[listed(map(str, own)), *(f"{n:,}" for n in found.below(own).values())] for own in found.worst(_SETS_SHOWN)]
-    show_rows(["by", *titles], rows, "Unique rows", right=titles)
-    if added := [f"{name} ({n:,})" for name, n in found.added.items() if n]:
-        text(f"Fewer unique rows without: {', '.join(added)}.")
+    show_rows(titles, [all_columns, *sets], "Unique rows", right=titles[1:])
+    if found.fewer:
+        text(f"Fewer unique rows without: {', '.join(found.fewer)}.")
     minimal = found.minimal.head(_MINIMAL_SHOWN).itertuples(index=False, name=None)
     if told := [f"{listed(map(str, own))} ({n:,})" for own, n in minimal]:
         text(f"Smallest sets that single rows out: {'; '.join(told)}.")
@@ -155,15 +155,10 @@ def show_table(screen: Screen) -> None:
     def change(event: Any) -> None:
         place, role = event.args
         name = looks[place].profile.name
-
-        def work(job: Job) -> None:
-            try:
-                change_role(project, desk.proposer, name, role, known)
-            finally:
-                # After an error, the role is shown as it was.
-                desk.changed()
-
-        screen.works(f"Changing the role of {name}", work)()
+        work = partial(change_role, project, desk.proposer, name, role, known)
+        screen.works(f"Changing the role of {name}", lambda job: work())()
+        # Until it is written, and after an error, the role is shown as it was.
+        screen.show()
 
     table.on("role", change)
     text(f"All roles stand in {desk.path.name}, which the commands read.")
@@ -174,7 +169,9 @@ def show_table(screen: Screen) -> None:
         names = project.with_role("quasi-identifier")
         count = screen.works("Counting unique rows", lambda job: {"risk": uniqueness(desk.proposer.frame, names)})
         button("Count unique rows", count)
-    screen.same_as(command("init", desk.named(project.data)), command("risk", desk.path.name))
+    source = project.data
+    data = source if source.path is None else source._replace(path=Path(path_from(desk.folder, source.path)))
+    screen.same_as(partial(command, "init", str(data)), partial(command, "risk", desk.path.name))
 
 
 # --- step 2 -----------------------------------------------------------------------------------------------------------
@@ -194,30 +191,21 @@ def show_hierarchies(screen: Screen) -> None:
         _show_file(screen, name, files[name])
     screen.part(lambda: _show_levels(screen, name, desk.hierarchy(name)))
     file = path_from(desk.folder, files[name])
-    screen.same_as(*(command("hierarchy", part, file) for part in ("check", "show")))
-
-
-def _save(desk: Desk, name: str, make: Callable[[], str] | None, known: str | None = None) -> None:
-    """Write a hierarchy, or the one before, and read it again."""
-    earlier = desk.undo.setdefault(name, [])
-    before = change_hierarchy(desk.project().quasi_identifiers[name], make() if make else earlier[-1], known)
-    earlier.append(before) if make else earlier.pop()
-    desk.hierarchy(name)
+    screen.same_as(*(partial(command, "hierarchy", part, file) for part in ("check", "show")))
 
 
 def _show_file(screen: Screen, name: str, file: Path) -> None:
-    desk, earlier = screen.desk, screen.desk.undo.get(name, [])
+    desk, n_earlier = screen.desk, len(screen.desk.earlier.get(name, []))
 
     async def take(event: Any) -> None:
         data, named = await event.file.read(), event.file.name
 
-        def given() -> str:
-            return text_of_file(StringIO(data.decode("utf-8-sig")), named)[1]
+        def given(job: Job) -> None:
+            desk.save(name, text_of_file(StringIO(data.decode("utf-8-sig")), named)[1])
 
-        screen.works("Importing", lambda job: _save(desk, name, given))()
+        screen.works("Importing", given)()
 
-    undo = screen.works("Undoing", lambda job: _save(desk, name, None))
-    button(f"Undo ({len(earlier)})", undo).set_enabled(bool(earlier))
+    button(f"Undo ({n_earlier})", screen.works("Undoing", lambda job: desk.undo(name))).set_enabled(n_earlier > 0)
     export = button("Export", lambda: ui.download.content(file.read_bytes(), file.name))
     export.props('aria-label="Export in the layout of ARX"')
     upload = ui.upload(label="Import (ARX's layout)", on_upload=take, auto_upload=True, max_file_size=_MOST_IMPORTED)
@@ -235,18 +223,16 @@ def _show_levels(screen: Screen, name: str, opened: OpenHierarchy) -> None:
         return
     heading("Levels")
     level = min(screen.chosen.get("level", 1), hierarchy.length)
-    with controls():
-        for own in range(1, hierarchy.length + 1):
-            words = f"Level {own}: {counted(int(hierarchy.n_groups[own]), 'group', 'groups')}"
-            chooses = ui.button(words, on_click=screen.does(partial(screen.chosen.update, level=own)))
-            chooses.props(f"no-caps dense {'unelevated aria-pressed=true' if own == level else 'outline'}")
+    levels = [f"Level {own}: {counted(int(n), 'group', 'groups')}" for own, n in enumerate(hierarchy.n_groups)]
+    toggle = ui.toggle(dict(enumerate(levels[1:], start=1)), value=level).props("no-caps dense unelevated")
+    toggle.on_value_change(screen.does(lambda: screen.chosen.update(level=toggle.value)))
     table = _group_table(hierarchy, level, opened)
     if len(table.rows) < hierarchy.n_groups[level]:
         text(f"{hierarchy.n_groups[level] - len(table.rows):,} groups more are not listed.")
 
     def change(make: Callable[[], Hierarchy]) -> Callable[[], None]:
-        made, desk = (lambda: str(make().to_csv())), screen.desk
-        return screen.works("Writing the hierarchy", lambda job: _save(desk, name, made, opened.text))
+        save = screen.desk.save
+        return screen.works("Writing the hierarchy", lambda job: save(name, str(make().to_csv()), opened.text))
 
     def show_changes() -> None:
         _show_changes(hierarchy, level, sorted(int(own["id"]) for own in table.selected), change)
@@ -313,11 +299,11 @@ def show_requirements(screen: Screen) -> None:
     bounds = search.get("require", [])
     bounds = [bounds] if isinstance(bounds, str) else bounds
 
-    def write(changes: dict[tuple[str, ...], Any]) -> None:
+    def write(changes: Mapping[tuple[str, ...], Any]) -> None:
         change_project(desk.path, changes, known)
         desk.changed()
 
-    def show_entries(key: tuple[str, ...], entries: list[Any], said: list[str], words: str, fields: Any) -> None:
+    def show_entries(words: str, key: tuple[str, ...], entries: list[Any], said: list[str]) -> None:
         for place, told in enumerate(said):
             left = [*entries[:place], *entries[place + 1 :]]
             with controls():
@@ -325,7 +311,7 @@ def show_requirements(screen: Screen) -> None:
                 remove = ui.button("Remove", on_click=screen.does(partial(write, {key: left})))
                 remove.props(f'flat dense no-caps aria-label="Remove: {place + 1}"')
         with controls():
-            more = fields(project, entries)
+            more = _one_more(project, key[-1], entries)
             button(words, screen.does(lambda: write({key: more()})), entries is bounds)
 
     screen.part(lambda: _show_check(desk)).props('role="status"')
@@ -333,20 +319,20 @@ def show_requirements(screen: Screen) -> None:
     if not bounds:
         text("Nothing is required yet: the search then shows the whole front.")
     said = [f"{in_words(project, [bound])} ({bound})" for bound in bounds]
-    show_entries(("search", "require"), bounds, said, "Require", _one_more_bound)
+    show_entries("Require", ("search", "require"), bounds, said)
     heading("Against somebody who knows only some columns")
     said = [in_words(project, bounds_of_adversary(own)) for own in adversaries]
-    show_entries(("adversary",), adversaries, said, "Add the adversary", _one_more_adversary)
+    show_entries("Add the adversary", ("adversary",), adversaries, said)
     heading("For whom")
     text("Each audience gets a release that holds together with those before it, the coarsest first. None is needed.")
     said = [f"{own['name']}: {in_words(project, own['require'])}" for own in audiences]
-    show_entries(("audience",), audiences, said, "Add the audience", _one_more_audience)
+    show_entries("Add the audience", ("audience",), audiences, said)
     heading("How it is recoded")
     with controls():
         changes = _recoding_fields(project, search)
         button("Change", screen.does(lambda: write(changes())))
     text(f"All of this stands in {desk.path.name}, which the commands read.")
-    screen.same_as(command("search", desk.path.name))
+    screen.same_as(partial(command, "search", desk.path.name))
 
 
 def _show_check(desk: Desk) -> None:
@@ -361,33 +347,26 @@ def _show_check(desk: Desk) -> None:
 # Each of these makes fields, and returns a function of their values.
 
 
-def _one_more_bound(project: Project, bounds: list[str]) -> Callable[[], list[str]]:
-    bound = _bound_fields(project)
-    return lambda: [*bounds, bound()]
-
-
-def _one_more_adversary(project: Project, adversaries: list[Any]) -> Callable[[], list[Any]]:
-    known = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")
+def _one_more(project: Project, kind: str, entries: list[Any]) -> Callable[[], list[Any]]:
+    """Return the bounds, adversaries or audiences with one more."""
+    whom: Any = None
+    if kind == "adversary":
+        whom = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")
+    elif kind == "audience":
+        whom = ui.input("Name")
     bound = _bound_fields(project)
 
     def more() -> list[Any]:
-        if not known.value:
-            raise ValueError("known columns must be at least one, got none")
-        return [*adversaries, {"known": known.value, "require": [bound()]}]
-
-    return more
-
-
-def _one_more_audience(project: Project, audiences: list[Any]) -> Callable[[], list[Any]]:
-    name, bound = ui.input("Name"), _bound_fields(project)
-
-    def more() -> list[Any]:
-        if not name.value:
-            raise ValueError("an audience must have a name, got none")
+        if whom is None:
+            return [*entries, bound()]
+        if not whom.value:
+            raise ValueError(f"an {kind} must have {'known columns' if kind == 'adversary' else 'a name'}, got none")
+        if kind == "adversary":
+            return [*entries, {"known": whom.value, "require": [bound()]}]
         # Another bound for the same name is of the same audience.
-        by_name = {own["name"]: own for own in audiences}
-        before = by_name.get(name.value, {"name": name.value, "require": []})
-        return [*{**by_name, name.value: {**before, "require": [*before["require"], bound()]}}.values()]
+        by_name = {own["name"]: own for own in entries}
+        before = by_name.get(whom.value, {"name": whom.value, "require": []})
+        return [*{**by_name, whom.value: {**before, "require": [*before["require"], bound()]}}.values()]
 
     return more
 
@@ -401,7 +380,10 @@ def _bound_fields(project: Project) -> Callable[[], str]:
     def fit() -> None:
         kind = kinds[measure.value]
         role = kind.role or ""
-        column.set_options({"": _USUAL.get(role, ""), **{own: plain(own) for own in project.with_role(role)}}, value="")
+        own = {name: plain(name) for name in project.with_role(role)}
+        # Not every measure of sensitive columns speaks of all of them.
+        options = own if len(own) > 1 and not kind.every else {"": _USUAL.get(role, ""), **own}
+        column.set_options(options, value=next(iter(options)))
         column.set_visibility(len(column.options) > 1)
         limit.set_label(f"Bound, at {'least' if kind.maximize else 'most'}")
 
@@ -423,23 +405,18 @@ def _recoding_fields(project: Project, search: dict[str, Any]) -> Callable[[], d
     asked, own = search.get("objectives", []), usual(project.sensitive)
     goals = (measures_in(asked) if isinstance(asked, str) else asked) or own
     options = {**{name: name for name in goals}, **told_measures()}
-    recoding = ui.select(_RECODING_WORDS, value=search.get("recoding", "full-domain"), label="Recoding")
+    before = search.get("recoding", "full-domain")
+    recoding = ui.select(_RECODING_WORDS, value=before, label="Recoding")
     limit = str(search.get("suppression", Settings.suppression))
     rule = ui.input("Suppress at most: a share, or rows", value=limit).classes("wide")
     suppressed = ui.select(_SUPPRESSED_WORDS, value=project.suppressed, label="Suppressed rows")
     objectives = ui.select(options, multiple=True, value=goals, label="Trade off").classes("wide")
-
-    def changes() -> dict[tuple[str, ...], Any]:
+    return lambda: {
+        ("search", "recoding"): recoding.value,
         # Where classes have levels of their own, nothing is suppressed.
-        made: dict[tuple[str, ...], Any] = {
-            ("search", "recoding"): recoding.value,
-            ("search", "suppression"): None if recoding.value == "local" else rule.value,
-            ("search", "objectives"): objectives.value if objectives.value != own else None,
-            ("release", "suppressed"): suppressed.value,
-        }
-        if recoding.value != search.get("recoding", "full-domain"):
-            # It is of the other recoding.
-            made["search", "algorithm"] = None
-        return made
-
-    return changes
+        ("search", "suppression"): None if recoding.value == "local" else rule.value,
+        ("search", "objectives"): objectives.value if objectives.value != own else None,
+        ("release", "suppressed"): suppressed.value,
+        # It is of the other recoding.
+        ("search", "algorithm"): search.get("algorithm") if recoding.value == before else None,
+    }

@@ -8,8 +8,8 @@ import narwhals as nw
 import pandas as pd
 from rich.console import Console
 
-from pymoo_anon._messages import examples, number, plain, repeated
-from pymoo_anon.cli.console import new_table, working
+from pymoo_anon._messages import examples, number, repeated
+from pymoo_anon.cli.console import print_rows, working
 from pymoo_anon.cli.options import CountRequest
 from pymoo_anon.publishing.codebook import guaranteed_counts, guaranteed_means, guaranteed_sums, number_or_day
 from pymoo_anon.study.options import check_path
@@ -34,10 +34,9 @@ def run_count(asked: CountRequest, console: Console) -> None:
         if asked.of is not None:
             found[f"sum of {asked.of}"] = guaranteed_sums(release, meanings, asked.of, where)
             found[f"mean of {asked.of}"] = guaranteed_means(release, meanings, asked.of, where)
-    table = new_table(["", "least", "most", "estimate"], right=("least", "most", "estimate"))
-    for words, own in found.items():
-        table.add_row(plain(words), *("none" if value != value else number(value) for value in own))
-    console.print(table, soft_wrap=False)
+    rows = ([words, *("none" if value != value else number(value) for value in own)] for words, own in found.items())
+    headings = ["", "least", "most", "estimate"]
+    print_rows(console, headings, rows, right=headings[1:])
 
 
 def _condition(text: str) -> tuple[str, Any]:
