@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pymoo_anon._files import content_of
-from pymoo_anon._messages import error_text
+from pymoo_anon._messages import error_text, examples
 from pymoo_anon.study.editing import OpenHierarchy, change_hierarchy, open_hierarchy
 from pymoo_anon.study.names import FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
-from pymoo_anon.study.proposal import Proposer
+from pymoo_anon.study.proposal import ColumnLooks, Proposer
 from pymoo_anon.study.study import Study
 
 T = TypeVar("T")
@@ -155,10 +155,17 @@ class Desk:
         files = [] if reading.source.path is None else [reading.source.path]
         return self.once("proposer", "Reading the table", files, lambda: _loaded(Proposer(reading), "looks"), reading)
 
+    def looks_of(self, name: str) -> ColumnLooks:
+        """Return the values of a column, and the guess from them."""
+        looks = {own.profile.name: own for own in self.proposer.looks}
+        if name not in looks:
+            raise ValueError(f"{self.project().data} must have the column {name!r}, got {examples(looks)}")
+        return looks[name]
+
     def hierarchy(self, name: str) -> OpenHierarchy:
         """Return the hierarchy of a column, with its rows."""
         file = self.inside(self.project().quasi_identifiers[name])
-        profile = next(own for own in self.proposer.profiles if own.name == name)
+        profile = self.looks_of(name).profile
         make = partial(open_hierarchy, file, profile)
         return self.once("hierarchy", "Reading the hierarchy", [file], make, file, id(profile))
 

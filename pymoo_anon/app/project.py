@@ -14,13 +14,22 @@ from nicegui import ui
 
 from pymoo_anon._messages import counted, label_words, listed, percent, plain
 from pymoo_anon.app.desk import Desk, Job
-from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, parts, show_rows, text
+from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, parts, show_rows, text, value_of
 from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study.editing import OpenHierarchy, change_project, change_role
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, SUPPRESSED, path_from, source_of
-from pymoo_anon.study.options import Settings, bounds_of_adversary, command, measures_in, usual
+from pymoo_anon.study.options import (
+    Settings,
+    bounds_of_adversary,
+    command,
+    joined,
+    measures_in,
+    numeral,
+    read_bounds,
+    usual,
+)
 from pymoo_anon.study.project import ROLES, Project
 from pymoo_anon.study.proposal import Proposer, reading_of
 from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
@@ -134,8 +143,13 @@ def _show_risk(found: Uniqueness) -> None:
 def show_table(screen: Screen) -> None:
     """Show all columns with their roles, which a click changes."""
     desk, project, known = screen.desk, screen.desk.project(), screen.desk.text
-    looks = [own for own in desk.proposer.looks if own.profile.name in project.columns]
-    text(f"{counted(looks[0].profile.n_rows, 'row', 'rows')}, {counted(len(looks), 'column', 'columns')}.")
+    every = desk.proposer.looks
+    text(f"{counted(every[0].profile.n_rows, 'row', 'rows')}, {counted(len(every), 'column', 'columns')}.")
+    if lacking := [own.profile.name for own in every if own.profile.name not in project.columns]:
+        text(f"Columns of the table without a role in {desk.path.name}: {', '.join(lacking)}.", "warning")
+    looks = [own for own in every if own.profile.name not in lacking]
+    if lost := {*project.columns} - {own.profile.name for own in looks}:
+        text(f"Columns of {desk.path.name} that the table lacks: {', '.join(sorted(lost))}.", "warning")
     text("A role says what becomes of a column. They are guesses: read all, and change what is wrong.")
     with ui.expansion("What the roles mean").props("dense"):
         show_rows(["role", "a column with it"], [*ROLES.items()], "Roles")
@@ -169,9 +183,10 @@ def show_table(screen: Screen) -> None:
         names = project.with_role("quasi-identifier")
         count = screen.works("Counting unique rows", lambda job: {"risk": uniqueness(desk.proposer.frame, names)})
         button("Count unique rows", count)
-    source = project.data
-    data = source if source.path is None else source._replace(path=Path(path_from(desk.folder, source.path)))
-    screen.same_as(partial(command, "init", str(data)), partial(command, "risk", desk.path.name))
+    reading, (data, named) = project.reading, project.data.named_from(desk.folder)
+    header = joined(reading.names or ())
+    init = partial(command, "init", data, table=named, names=header, encoding=reading.encoding)
+    screen.same_as(init, partial(command, "risk", desk.path.name))
 
 
 # --- step 2 -----------------------------------------------------------------------------------------------------------
@@ -206,8 +221,8 @@ def _show_file(screen: Screen, name: str, file: Path) -> None:
         screen.works("Importing", given)()
 
     button(f"Undo ({n_earlier})", screen.works("Undoing", lambda job: desk.undo(name))).set_enabled(n_earlier > 0)
-    export = button("Export", lambda: ui.download.content(file.read_bytes(), file.name))
-    export.props('aria-label="Export in the layout of ARX"')
+    export = screen.does(lambda: ui.download.content(file.read_bytes(), file.name), anew=False)
+    button("Export", export).props('aria-label="Export in the layout of ARX"')
     upload = ui.upload(label="Import (ARX's layout)", on_upload=take, auto_upload=True, max_file_size=_MOST_IMPORTED)
     upload.props('accept=".csv,.txt" flat bordered').classes("import")
 
@@ -240,11 +255,15 @@ def _show_levels(screen: Screen, name: str, opened: OpenHierarchy) -> None:
     below = screen.part(show_changes)
     # The table stays, and with it the focus.
     table.on_select(lambda event: screen.part(show_changes, below))
-    if next(own.kind for own in screen.desk.proposer.looks if own.profile.name == name) == "numbers":
+    if screen.desk.looks_of(name).kind == "numbers":
         heading("Intervals")
         with controls():
             widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20").classes("wide")
-            button("Make intervals", change(lambda: edits.with_widths(hierarchy, list(map(float, parts(widths))))))
+
+            def made() -> Hierarchy:
+                return edits.with_widths(hierarchy, [numeral("widths", own) for own in parts(widths)])
+
+            button("Make intervals", change(made))
 
 
 def _group_table(hierarchy: Hierarchy, level: int, opened: OpenHierarchy) -> ui.table:
@@ -294,10 +313,9 @@ def show_requirements(screen: Screen) -> None:
     """Show the bounds, adversaries and audiences of the project."""
     desk, known, project = screen.desk, screen.desk.text, screen.desk.project()
     content: dict[str, Any] = tomlkit.parse(known).unwrap()
-    adversaries, audiences = content.get("adversary", []), content.get("audience", [])
-    search = content.get("search", {})
-    bounds = search.get("require", [])
-    bounds = [bounds] if isinstance(bounds, str) else bounds
+    search, adversaries = content.get("search", {}), content.get("adversary", [])
+    bounds = read_bounds(search.get("require", []))
+    audiences = [{**own, "require": read_bounds(own["require"])} for own in content.get("audience", [])]
 
     def write(changes: Mapping[tuple[str, ...], Any]) -> None:
         change_project(desk.path, changes, known)
@@ -394,7 +412,7 @@ def _bound_fields(project: Project) -> Callable[[], str]:
         sign = ">=" if kinds[measure.value].maximize else "<="
         if limit.value is None:
             raise ValueError("a bound must be a number, got none")
-        bound = f"{measure.value}{':' * bool(column.value)}{column.value}{sign}{limit.value:g}"
+        bound = f"{measure.value}{':' * bool(column.value)}{column.value}{sign}{value_of(limit)}"
         constraint(bound, Roles(project.sensitive, project.label, project.person))
         return bound
 

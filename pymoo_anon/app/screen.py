@@ -12,7 +12,7 @@ from nicegui import ui
 from pymoo_anon._messages import error_text, plain
 from pymoo_anon.app.desk import TOLD, Desk, Job, NotYetError
 from pymoo_anon.study.editing import change_project
-from pymoo_anon.study.options import parts_of
+from pymoo_anon.study.options import measures_in
 
 # Words for the project file and the command line, and for the page.
 _ADVICE = {
@@ -68,12 +68,7 @@ class Screen:
 
     def keeps(self, field: Any, *key: str) -> None:
         """Write a field into the project file when it is left."""
-
-        def write() -> None:
-            whole = isinstance(field.value, float) and field.value.is_integer()
-            change_project(self.desk.path, {key: int(field.value) if whole else field.value})
-
-        handle = self.does(write, anew=False)
+        handle = self.does(lambda: change_project(self.desk.path, {key: value_of(field)}), anew=False)
         # Unlike "blur", "change" comes before the click that ends the typing.
         field.on_value_change(handle) if isinstance(field, ui.select) else field.on("change", handle)
 
@@ -233,9 +228,15 @@ def show_rows(
     return shown.props(f'flat dense wrap-cells hide-pagination aria-label="{caption}"')
 
 
+def value_of(field: Any) -> Any:
+    """Return the value of a field, a whole number as int."""
+    value = field.value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def parts(field: ui.input) -> list[str]:
-    """Return the texts between the commas of a field."""
-    return [part for part in parts_of(field.value or "") if part]
+    """Return the texts between the commas of a field, but for those in brackets."""
+    return [part for part in measures_in(field.value or "") if part]
 
 
 def check_box(words: str, value: bool = False) -> ui.checkbox:

@@ -170,18 +170,6 @@ def test_hostile_names_and_labels_are_text(browser):
         see(page, re.compile("Chosen: row 1"))
         assert page.locator("img").count() == 0
         assert "49" not in page.locator(".points").inner_text()
-        # Another search has another front, of which a point is chosen again.
-        press(page, "3 What must hold")
-        page.get_by_label("Bound").first.fill("3")
-        press(page, "Require")
-        see(page, re.compile("k>=3"))
-        press(page, "4 Search")
-        press(page, "Search again")
-        wait_until(lambda: Study.open("odd.toml").record["options"]["require"] == ["k>=3"])
-        press(page, "5 Front")
-        see(page, re.compile("was chosen from another front"))
-        press(page, "Choose row 1")
-        see(page, re.compile("Chosen: row 1"))
 
 
 def choose_groups(page, *places):
