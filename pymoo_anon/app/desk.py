@@ -156,7 +156,7 @@ class Desk:
         return self.once("proposer", "Reading the table", files, lambda: _loaded(Proposer(reading), "looks"), reading)
 
     def looks_of(self, name: str) -> ColumnLooks:
-        """Return the values of a column, and the guess from them."""
+        """Return the values and guess of a column."""
         looks = {own.profile.name: own for own in self.proposer.looks}
         if name not in looks:
             raise ValueError(f"{self.project().data} must have the column {name!r}, got {examples(looks)}")
@@ -186,20 +186,20 @@ class Desk:
     # --- work ---------------------------------------------------------------------------------------------------------
 
     def save(self, name: str, text: str, known: str | None = None) -> None:
-        """Write a hierarchy, of which a page showed the `known` text, and read it again."""
+        """Write a hierarchy in place of the known text."""
         before = change_hierarchy(self.project().quasi_identifiers[name], text, known)
         self.earlier.setdefault(name, []).append((before, text))
         self.hierarchy(name)
 
     def undo(self, name: str) -> None:
-        """Write the hierarchy before its last change, unless another one was made beside the screen."""
+        """Undo the last change of a hierarchy."""
         before, text = self.earlier[name][-1]
         change_hierarchy(self.project().quasi_identifiers[name], before, text)
         self.earlier[name].pop()
         self.hierarchy(name)
 
     def changed(self, found: dict[str, Any] | None = None) -> None:
-        """Let all pages show the new state, with results of work by name."""
+        """Let all pages show the new state."""
         self.found = found or {}
         self.version += 1
 

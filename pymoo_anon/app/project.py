@@ -366,7 +366,7 @@ def _show_check(desk: Desk) -> None:
 
 
 def _one_more(project: Project, kind: str, entries: list[Any]) -> Callable[[], list[Any]]:
-    """Return the bounds, adversaries or audiences with one more."""
+    """Make the fields of one more entry."""
     whom: Any = None
     if kind == "adversary":
         whom = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")

@@ -73,7 +73,7 @@ class Screen:
         field.on_value_change(handle) if isinstance(field, ui.select) else field.on("change", handle)
 
     def same_as(self, *commands: Callable[[], str]) -> None:
-        """Show the commands that do the same, as the fields are."""
+        """Show the commands that do the same."""
         with ui.element("div").classes("command"):
             ui.label("The same as a command:")
             for make in commands:
@@ -229,13 +229,13 @@ def show_rows(
 
 
 def value_of(field: Any) -> Any:
-    """Return the value of a field, a whole number as int."""
+    """Return the value of a field."""
     value = field.value
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def parts(field: ui.input) -> list[str]:
-    """Return the texts between the commas of a field, but for those in brackets."""
+    """Return the texts between commas outside brackets in a field."""
     return [part for part in measures_in(field.value or "") if part]
 
 

@@ -44,8 +44,10 @@ def _condition(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise ValueError(f"--where must be NAME=VALUE, got {text!r}")
-    low, _, high = value.partition("..")
+    low, dots, high = value.partition("..")
     ends = number_or_day(low), number_or_day(high)
+    if dots and not (low and high) and ends != (None, None):
+        raise ValueError(f"--where must have both ends of a range, got {text!r}")
     if ends[0] is not None and ends[1] is not None:
         if ends[0] > ends[1]:
             raise ValueError(f"--where must have the lower end of a range first, got {text!r}")

@@ -66,9 +66,9 @@ class Uniqueness:
         return {size: int(self.sets[f"below {size}"].iloc[place]) for size in SMALL_CLASSES}
 
     def table(self, most: int) -> list[list[str]]:
-        """Return a heading and rows of text: unique rows, their share, and those in other small classes.
+        """Return a heading, and rows of text by sets of columns.
 
-        They are counted by all columns, and by the pairs and columns with most unique rows.
+        They have unique rows, their share, and rows in small classes, for all columns and the worst sets of them.
         """
         lines = [["rows", "unique", "", *(f"in classes below {least}" for least in SMALL_CLASSES[1:])]]
         for columns in self.worst(most):
@@ -79,7 +79,7 @@ class Uniqueness:
 
     @property
     def fewer(self) -> list[str]:
-        """The columns without which fewer rows are unique, each with their number."""
+        """The columns without which fewer rows are unique."""
         return [f"{name} ({n:,})" for name, n in self.added.items() if n]
 
 

@@ -150,7 +150,7 @@ class Source(NamedTuple):
         return Path(file_names([self.table or ("" if self.path is None else self.path.stem)])[0]).stem
 
     def named_from(self, folder: Path) -> tuple[str, str | None]:
-        """Return the text and the name of a table from which `source_of` makes this place in a folder."""
+        """Return the text and the table that `source_of` takes in a folder."""
         if self.path is None:
             return (str(self), None) if self.address is None else (self.address, self.table)
         path = path_from(folder, self.path)

@@ -204,7 +204,7 @@ def target_of(study: Study, output: Any, table: str | None) -> tuple[Source, lis
 
 
 def report_of(study: Study, external: bool) -> Path:
-    """Return the usual place of a report, beside the release."""
+    """Return the usual place of a report."""
     return study.released.with_suffix(".external.html" if external else ".report.html")
 
 
