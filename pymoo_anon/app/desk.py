@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import error_text, examples
 from pymoo_anon.study.editing import OpenHierarchy, change_hierarchy, open_hierarchy
-from pymoo_anon.study.names import FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD
+from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD, RELEASES
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.proposal import ColumnLooks, Proposer
@@ -144,8 +144,8 @@ class Desk:
         files = [*project.files, project.output / FRONT, project.output / RECORD]
         study = self.once("study", "Reading the front", files, lambda: _loaded(Study(project), "front"))
         # These change with every choice and release, also of a command: they alone are read anew.
-        for part in ("choice", "releases"):
-            vars(study).pop(part, None)
+        for part, file in (("choice", CHOICE), ("releases", RELEASES)):
+            self.once(part, "", [project.output / file], partial(vars(study).pop, part, None), id(study))
         return study
 
     @property

@@ -262,11 +262,11 @@ class Run:
 
     def progress(self, algorithm: Algorithm) -> str:
         """Say how far an algorithm of this search is."""
-        seen, unit = f"{self.problem.n_unique:,}", "nodes"
+        seen, unit = f"{self.problem.n_unique:,}", "points"
         if isinstance(algorithm, TargetSweep):
             seen, unit = f"{seen} of {len(algorithm.points):,}", "targets"
         elif isinstance(self.problem, LatticeProblem):
-            seen = f"{seen} of {magnitude(self.problem.n_nodes)}"
+            seen, unit = f"{seen} of {magnitude(self.problem.n_nodes)}", "nodes"
         return f"{100 * algorithm.termination.perc:.0f} %, {len(algorithm.opt):,} found in {seen} {unit}"
 
     def search(self, **kwargs: Any) -> Found:
