@@ -110,7 +110,8 @@ def _show_table_alone(screen: Screen, table: Path, proposer: Proposer, risk: Uni
     else:
         _show_risk(risk)
     replaces = check_box("Replace files that are there")
-    replaces.set_visibility(project.exists())
+    # A project of another table may have a hierarchy of the same name.
+    replaces.set_visibility(project.exists() or (desk.folder / HIERARCHIES).exists())
 
     def begin(job: Job) -> None:
         desk.inside(desk.folder / HIERARCHIES)
