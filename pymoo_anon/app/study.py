@@ -73,13 +73,14 @@ def _draw(name: str, data: Any, shown: int = 0) -> None:
 def show_search(screen: Screen) -> None:
     """Show the options of a search, and its front."""
     desk, settings = screen.desk, screen.desk.project(decided=True).settings()
-    settings.check()
+    screen.part(settings.check)
     # Other work ends without a look at this page.
     is_searching = desk.job.is_alive() and desk.job.stops
     fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, settings.local)}
     text("The search finds the points between privacy and loss. As it stands it serves most tables.")
     with controls():
-        screen.keeps(ui.select(fitting, value=settings.algorithm, label="Algorithm"), "search", "algorithm")
+        chosen = settings.algorithm if settings.algorithm in fitting else None
+        screen.keeps(ui.select(fitting, value=chosen, label="Algorithm"), "search", "algorithm")
         limit = ui.number("Time limit in seconds", value=settings.time_limit, min=1, placeholder="none")
         screen.keeps(limit, "search", "time-limit")
         screen.keeps(ui.number("Seed", value=settings.seed, min=0, precision=0), "search", "seed")

@@ -88,6 +88,15 @@ def test_a_table_of_other_columns_than_the_project_names_them():
         desk.hierarchy("zip")
 
 
+def test_an_algorithm_that_does_not_fit_can_be_changed():
+    change(search={"recoding": "local", "algorithm": "pbgea"})
+    page = told(study.show_search)
+    assert "algorithm must be one for local recodings: auto, nsga2, sweep; got 'pbgea'" in texts(page)
+    (algorithm,) = of(page, ui.select)
+    algorithm.value = "sweep"
+    assert Desk(Path("mine.toml")).project().search["algorithm"] == "sweep"
+
+
 def test_files_of_another_project_can_be_replaced():
     Path("mine.toml").unlink()
     for is_there in (False, True):
