@@ -125,12 +125,11 @@ def _show_table_alone(screen: Screen, table: Path, proposer: Proposer, risk: Uni
 
 
 def _show_risk(found: Uniqueness) -> None:
-    titles, all_columns, *sets = found.table(_SETS_SHOWN)
-    text(
-        f"{all_columns[1]} of {found.n_rows:,} rows ({all_columns[2]}) are unique by {listed(map(str, found.columns))}."
-    )
+    titles, *rows = found.table(_SETS_SHOWN)
+    (_, unique, share, *_), whole = rows[0], listed(map(str, found.columns))
+    text(f"{unique} of {found.n_rows:,} rows ({share}) are unique by {whole}.")
     text("Whoever knows these of a person finds the row. A class is all rows that agree.")
-    show_rows(titles, [all_columns, *sets], "Unique rows", right=titles[1:])
+    show_rows(titles, rows, "Unique rows", right=titles[1:])
     if found.fewer:
         text(f"Fewer unique rows without: {', '.join(found.fewer)}.")
     minimal = found.minimal.head(_MINIMAL_SHOWN).itertuples(index=False, name=None)
@@ -170,8 +169,8 @@ def show_table(screen: Screen) -> None:
     def change(event: Any) -> None:
         place, role = event.args
         name = looks[place].profile.name
-        work = partial(change_role, project, desk.proposer, name, role, known)
-        screen.works(f"Changing the role of {name}", lambda job: work())()
+        words = f"Changing the role of {name}"
+        screen.works(words, lambda job: change_role(project, desk.proposer, name, role, known))()
         # Until it is written, and after an error, the role is shown as it was.
         screen.show()
 
