@@ -17,19 +17,11 @@ from pymoo_anon.app.desk import Desk, Job
 from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, parts, show_rows, text, value_of
 from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
+from pymoo_anon.study import options
 from pymoo_anon.study.editing import OpenHierarchy, change_project, change_role
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, SUPPRESSED, path_from, source_of
-from pymoo_anon.study.options import (
-    Settings,
-    bounds_of_adversary,
-    command,
-    joined,
-    measures_in,
-    numeral,
-    read_bounds,
-    usual,
-)
+from pymoo_anon.study.options import command, measures_in, numeral, read_bounds
 from pymoo_anon.study.project import ROLES, Project
 from pymoo_anon.study.proposal import Proposer, reading_of
 from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
@@ -143,13 +135,12 @@ def _show_risk(found: Uniqueness) -> None:
 def show_table(screen: Screen) -> None:
     """Show all columns with their roles, which a click changes."""
     desk, project, known = screen.desk, screen.desk.project(), screen.desk.text
-    every = desk.proposer.looks
-    text(f"{counted(every[0].profile.n_rows, 'row', 'rows')}, {counted(len(every), 'column', 'columns')}.")
-    if lacking := [own.profile.name for own in every if own.profile.name not in project.columns]:
-        text(f"Columns of the table without a role in {desk.path.name}: {', '.join(lacking)}.", "warning")
-    looks = [own for own in every if own.profile.name not in lacking]
-    if lost := {*project.columns} - {own.profile.name for own in looks}:
-        text(f"Columns of {desk.path.name} that the table lacks: {', '.join(sorted(lost))}.", "warning")
+    every = {own.profile.name: own for own in desk.proposer.looks}
+    looks = [own for name, own in every.items() if name in project.columns]
+    n_rows = desk.proposer.profiles[0].n_rows
+    text(f"{counted(n_rows, 'row', 'rows')}, {counted(len(every), 'column', 'columns')}.")
+    if odd := sorted(every.keys() ^ project.columns.keys()):
+        text(f"Not both in the table and in {desk.path.name}: {', '.join(odd)}.", "warning")
     text("A role says what becomes of a column. They are guesses: read all, and change what is wrong.")
     with ui.expansion("What the roles mean").props("dense"):
         show_rows(["role", "a column with it"], [*ROLES.items()], "Roles")
@@ -184,7 +175,7 @@ def show_table(screen: Screen) -> None:
         count = screen.works("Counting unique rows", lambda job: {"risk": uniqueness(desk.proposer.frame, names)})
         button("Count unique rows", count)
     reading, (data, named) = project.reading, project.data.named_from(desk.folder)
-    header = joined(reading.names or ())
+    header = options.joined(reading.names or ())
     init = partial(command, "init", data, table=named, names=header, encoding=reading.encoding)
     screen.same_as(init, partial(command, "risk", desk.path.name))
 
@@ -293,8 +284,8 @@ def _show_changes(hierarchy: Hierarchy, level: int, places: list[int], change: C
     others = {place: one_line(label_words(one)) for place, one in enumerate(labels[:_GROUPS_SHOWN])}
     del others[places[0]]
     with controls():
-        options = {place: one_line(label_words(own[place])) for place in inside.tolist()}
-        members = ui.select(options, multiple=True, value=[], label="Members").props("use-chips").classes("members")
+        values = {place: one_line(label_words(own[place])) for place in inside.tolist()}
+        members = ui.select(values, multiple=True, value=[], label="Members").props("use-chips").classes("members")
         new = ui.input("New label")
 
         def taken() -> list[Any]:
@@ -339,7 +330,7 @@ def show_requirements(screen: Screen) -> None:
     said = [f"{in_words(project, [bound])} ({bound})" for bound in bounds]
     show_entries("Require", ("search", "require"), bounds, said)
     heading("Against somebody who knows only some columns")
-    said = [in_words(project, bounds_of_adversary(own)) for own in adversaries]
+    said = [in_words(project, options.bounds_of_adversary(own)) for own in adversaries]
     show_entries("Add the adversary", ("adversary",), adversaries, said)
     heading("For whom")
     text("Each audience gets a release that holds together with those before it, the coarsest first. None is needed.")
@@ -400,8 +391,8 @@ def _bound_fields(project: Project) -> Callable[[], str]:
         role = kind.role or ""
         own = {name: plain(name) for name in project.with_role(role)}
         # Not every measure of sensitive columns speaks of all of them.
-        options = own if len(own) > 1 and not kind.every else {"": _USUAL.get(role, ""), **own}
-        column.set_options(options, value=next(iter(options)))
+        choices = own if len(own) > 1 and not kind.every else {"": _USUAL.get(role, ""), **own}
+        column.set_options(choices, value=next(iter(choices)))
         column.set_visibility(len(column.options) > 1)
         limit.set_label(f"Bound, at {'least' if kind.maximize else 'most'}")
 
@@ -420,15 +411,15 @@ def _bound_fields(project: Project) -> Callable[[], str]:
 
 
 def _recoding_fields(project: Project, search: dict[str, Any]) -> Callable[[], dict[tuple[str, ...], Any]]:
-    asked, own = search.get("objectives", []), usual(project.sensitive)
+    asked, own = search.get("objectives", []), options.usual(project.sensitive)
     goals = (measures_in(asked) if isinstance(asked, str) else asked) or own
-    options = {**{name: name for name in goals}, **told_measures()}
+    measures = {**{name: name for name in goals}, **told_measures()}
     before = search.get("recoding", "full-domain")
     recoding = ui.select(_RECODING_WORDS, value=before, label="Recoding")
-    limit = str(search.get("suppression", Settings.suppression))
+    limit = str(search.get("suppression", options.Settings.suppression))
     rule = ui.input("Suppress at most: a share, or rows", value=limit).classes("wide")
     suppressed = ui.select(_SUPPRESSED_WORDS, value=project.suppressed, label="Suppressed rows")
-    objectives = ui.select(options, multiple=True, value=goals, label="Trade off").classes("wide")
+    objectives = ui.select(measures, multiple=True, value=goals, label="Trade off").classes("wide")
     return lambda: {
         ("search", "recoding"): recoding.value,
         # Where classes have levels of their own, nothing is suppressed.
