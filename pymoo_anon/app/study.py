@@ -239,8 +239,6 @@ def show_release_step(screen: Screen) -> None:
     """Show the release, its recount and its report."""
     study = screen.desk.study
     project = study.project
-    if not (screen.desk.has(CHOICE) or project.audiences):
-        raise ValueError("No point is chosen yet: step 5 chooses one.")
     heading("What leaves")
     rows = [(role, listed(names), told) for role, told in ROLES.items() if (names := project.with_role(role))]
     show_rows(["role", "columns", "what becomes of them"], rows, "What leaves")
@@ -248,19 +246,23 @@ def show_release_step(screen: Screen) -> None:
         why = ui.input(f"Why {name} may leave as it stands", value=project.columns[name].reason or "")
         screen.keeps(why.classes("wide"), "columns", name, "reason")
     heading("Release")
-    _show_release(screen, study)
+    # What was released can be counted again, also when nothing is to be released.
+    screen.part(partial(_show_release, screen, study))
     if study.releases:
         heading("Released")
-        screen.part(lambda: _show_releases(screen, study))
+        screen.part(partial(_show_last, study))
+        screen.part(partial(_show_releases, screen, study))
         _show_report(screen, study)
 
 
 def _show_release(screen: Screen, study: Study) -> None:
     desk, project, chosen = screen.desk, study.project, screen.chosen
     usual = project.documents.name
+    options = {name: name or "the choice" for name in [*[None] * desk.has(CHOICE), *project.audiences]}
+    if not options:
+        raise ValueError("No point is chosen yet: step 5 chooses one.")
     if not project.audiences:
         text(f"Row {study.choice.row + 1}: {study.choice.said}.")
-    options = {name: name or "the choice" for name in [*[None] * desk.has(CHOICE), *project.audiences]}
     if chosen.get("audience") not in options:
         chosen["audience"] = next(iter(options))
     with controls():
@@ -297,8 +299,7 @@ def _show_release(screen: Screen, study: Study) -> None:
     screen.same_as(lambda: command("release", project.path.name, audience=audience.value, **asked()))
 
 
-def _show_releases(screen: Screen, study: Study) -> None:
-    desk = screen.desk
+def _show_last(study: Study) -> None:
     last = study.for_audience(study.releases[-1].audience)
     path = last.released
     if (told := last.evidence) is not None:
@@ -309,6 +310,10 @@ def _show_releases(screen: Screen, study: Study) -> None:
         show_rows(["measure", *numbers, "holds"], claims, "Promised and recounted", right=numbers)
         text(said_of(pd.DataFrame(told["columns"]), pd.DataFrame(told["uniqueness"])))
         text("The promises are against whoever knows quasi-identifiers, and no sensitive column.")
+
+
+def _show_releases(screen: Screen, study: Study) -> None:
+    desk = screen.desk
     if len(study.releases) > 1:
         files = [study.path_of(one) for one in study.releases]
         n, together = desk.once("together", "Comparing all releases", files, lambda: all_together(study), id(study))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 import tomlkit
-from command import own, search
+from command import own, run, search
 
 from pymoo_anon.app.desk import Desk, Job, NotYetError
 
@@ -119,3 +119,15 @@ def test_a_choice_of_another_front_hides_no_point(monkeypatch):
     assert [one for one in texts(page) if "was chosen from another front" in one]
     assert len(of(page, ui.table)) == 1
     assert "Chosen" not in " ".join(texts(page))
+
+
+def test_releases_are_counted_again_also_when_nothing_is_to_be_released():
+    change(audience=[{"name": "staff", "require": "k>=4"}])
+    search("mine.toml")
+    run("release", "mine.toml", "--audience", "staff")
+    content = tomlkit.parse(Path("mine.toml").read_text(encoding="utf-8"))
+    del content["audience"]
+    Path("mine.toml").write_text(tomlkit.dumps(content), encoding="utf-8")
+    page = told(study.show_release_step)
+    assert "No point is chosen yet: step 5 chooses one." in texts(page)
+    assert "Count all releases again" in [one.text for one in of(page, ui.button)]
