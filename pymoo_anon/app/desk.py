@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pymoo_anon._files import content_of
-from pymoo_anon._messages import error_text
-from pymoo_anon.study.editing import OpenHierarchy, open_hierarchy
-from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD, RELEASES, Source, path_from
+from pymoo_anon._messages import error_text, examples
+from pymoo_anon.study.editing import OpenHierarchy, change_hierarchy, open_hierarchy
+from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD, RELEASES
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
-from pymoo_anon.study.proposal import Proposer
+from pymoo_anon.study.proposal import ColumnLooks, Proposer
 from pymoo_anon.study.study import Study
 
 T = TypeVar("T")
@@ -39,15 +39,14 @@ class Job(threading.Thread):
     """Work in the background, of which pages show the state."""
 
     def __init__(
-        self, words: str, work: Callable[[], None] = lambda: None, stops: bool = False, quiet: bool = False
+        self, words: str, work: Callable[[Job], Any] = lambda job: None, stops: bool = False, quiet: bool = False
     ) -> None:
-        super().__init__(target=work, daemon=True)
+        super().__init__(target=work, args=(self,), daemon=True)
         self.words = words
         self.stops = stops  # Whether it can be stopped, with its results
         self.quiet = quiet  # Whether pages stay as they are at its end
         self.share: float | None = None  # The share that is done, or None
         self.shown: Any = None  # Data to show meanwhile, or None
-        self.drawn = 0.0  # When these were made
         self.error, self.notes = "", list[str]()
         self.stop = threading.Event()
         self._since = time.monotonic()
@@ -76,13 +75,17 @@ class Desk:
         if not (is_file or path.is_dir()):
             raise ValueError(f"{path} must be a folder or a project file, NAME.toml, got neither")
         self.folder = path.parent if is_file else path
-        self.file = path if is_file else None
         self.version = 0
         self.job = Job("")
-        self.found: dict[str, Any] = {}  # Results of work by name, until the project changes
-        self.undo: dict[str, list[str]] = {}  # Earlier texts of hierarchies by column
+        self._turn = threading.Lock()
+        self._begin(path if is_file else None)
+
+    def _begin(self, file: Path | None) -> None:
+        self.file = file
+        self.earlier: dict[str, list[tuple[str, str]]] = {}  # Texts of hierarchies by column, before and after changes
         self.report: Path | None = None  # The report that was written last
         self._known: dict[str, tuple[Any, Any]] = {}
+        self.changed()
 
     # --- files --------------------------------------------------------------------------------------------------------
 
@@ -91,10 +94,6 @@ class Desk:
         if not path.resolve().is_relative_to(self.folder.resolve()):
             raise ValueError(f"{path} must lie in {self.folder.resolve()}; start the screen in a folder that holds it")
         return path
-
-    def named(self, source: Source) -> str:
-        """Return the name of a table as one types it in the folder."""
-        return str(source if source.path is None else source._replace(path=Path(path_from(self.folder, source.path))))
 
     def files(self) -> tuple[list[str], list[str]]:
         """Return the names of the projects and of the tables in the folder."""
@@ -107,8 +106,7 @@ class Desk:
         file = None if name is None else self.inside(self.folder / name)
         if file is not None:
             read_project(file, decided=False)
-        self.file, self.undo, self.report, self._known = file, {}, None, {}
-        self.changed()
+        self._begin(file)
 
     @property
     def path(self) -> Path:
@@ -143,12 +141,11 @@ class Desk:
         if not self.has(RECORD):
             raise ValueError("There is no front yet: step 4 searches it.")
         project = self.project(decided=True)
-        output = project.output
-        files = [*project.files, output / FRONT, output / RECORD]
+        files = [*project.files, project.output / FRONT, project.output / RECORD]
         study = self.once("study", "Reading the front", files, lambda: _loaded(Study(project), "front"))
         # These change with every choice and release, also of a command: they alone are read anew.
         for part, file in (("choice", CHOICE), ("releases", RELEASES)):
-            self.once(part, "", [output / file], partial(vars(study).pop, part, None), id(study))
+            self.once(part, "", [project.output / file], partial(vars(study).pop, part, None), id(study))
         return study
 
     @property
@@ -158,10 +155,17 @@ class Desk:
         files = [] if reading.source.path is None else [reading.source.path]
         return self.once("proposer", "Reading the table", files, lambda: _loaded(Proposer(reading), "looks"), reading)
 
+    def looks_of(self, name: str) -> ColumnLooks:
+        """Return the values and guess of a column."""
+        looks = {own.profile.name: own for own in self.proposer.looks}
+        if name not in looks:
+            raise ValueError(f"{self.project().data} must have the column {name!r}, got {examples(looks)}")
+        return looks[name]
+
     def hierarchy(self, name: str) -> OpenHierarchy:
         """Return the hierarchy of a column, with its rows."""
         file = self.inside(self.project().quasi_identifiers[name])
-        profile = next(own for own in self.proposer.profiles if own.name == name)
+        profile = self.looks_of(name).profile
         make = partial(open_hierarchy, file, profile)
         return self.once("hierarchy", "Reading the hierarchy", [file], make, file, id(profile))
 
@@ -181,6 +185,19 @@ class Desk:
 
     # --- work ---------------------------------------------------------------------------------------------------------
 
+    def save(self, name: str, text: str, known: str | None = None) -> None:
+        """Write a hierarchy in place of the known text."""
+        before = change_hierarchy(self.project().quasi_identifiers[name], text, known)
+        self.earlier.setdefault(name, []).append((before, text))
+        self.hierarchy(name)
+
+    def undo(self, name: str) -> None:
+        """Undo the last change of a hierarchy."""
+        before, text = self.earlier[name][-1]
+        change_hierarchy(self.project().quasi_identifiers[name], before, text)
+        self.earlier[name].pop()
+        self.hierarchy(name)
+
     def changed(self, found: dict[str, Any] | None = None) -> None:
         """Let all pages show the new state."""
         self.found = found or {}
@@ -191,20 +208,16 @@ class Desk:
 
         Work that is not quiet returns its results by name, or None.
         """
-        before = self.job
-        if before.is_alive() and not before.quiet:
-            raise ValueError(f"wait for the end of this work: {before.words}")
-        self.job = Job(words, lambda: self._work(before, work), stops, quiet)
+        if self.job.is_alive() and not self.job.quiet:
+            raise ValueError(f"wait for the end of this work: {self.job.words}")
+        self.job = Job(words, partial(self._work, work), stops, quiet)
         self.job.start()
         return self.job
 
-    def _work(self, before: Job, work: Callable[[Job], Any]) -> None:
-        job: Any = threading.current_thread()
-        if before.ident is not None:
-            # A quiet one may still run.
-            before.join()
+    def _work(self, work: Callable[[Job], Any], job: Job) -> None:
         try:
-            with warnings.catch_warnings(record=True) as caught:
+            # A quiet one may still run.
+            with self._turn, warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", UserWarning)
                 made = work(job)
             job.notes = list(dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, UserWarning)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from io import StringIO
 from pathlib import Path
@@ -14,13 +14,14 @@ from nicegui import ui
 
 from pymoo_anon._messages import counted, label_words, listed, percent, plain
 from pymoo_anon.app.desk import Desk, Job
-from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, parts, show_rows, text
-from pymoo_anon.comparison.uniques import SMALL_CLASSES, Uniqueness, uniqueness
+from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, parts, show_rows, text, value_of
+from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
-from pymoo_anon.study.editing import OpenHierarchy, change_hierarchy, change_project, change_role
+from pymoo_anon.study import options
+from pymoo_anon.study.editing import OpenHierarchy, change_project, change_role
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, SUPPRESSED, path_from, source_of
-from pymoo_anon.study.options import Settings, bounds_of_adversary, command, measures_in, usual
+from pymoo_anon.study.options import command, measures_in, numeral, read_bounds
 from pymoo_anon.study.project import ROLES, Project
 from pymoo_anon.study.proposal import Proposer, reading_of
 from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
@@ -80,49 +81,49 @@ def show_beginning(screen: Screen) -> None:
     with controls():
         for name in tables:
             button(name, screen.works(f"Reading {name}", partial(look_at, desk, name)))
-    if "table" in desk.found:
+    if "proposer" in desk.found:
         _show_table_alone(screen, **desk.found)
 
 
 def look_at(desk: Desk, name: str, job: Job) -> dict[str, Any]:
     """Guess the roles of columns, and count unique rows."""
     table = desk.inside(desk.folder / name)
-    proposer = Proposer(reading_of(source_of(name, table.parent), "auto", None))
+    proposer = Proposer(reading_of(source_of(name, desk.folder), "auto", None))
     job.show("Counting unique rows")
     known = proposer.known
     return {"table": table, "proposer": proposer, "risk": uniqueness(proposer.frame, known) if known else None}
 
 
 def _show_table_alone(screen: Screen, table: Path, proposer: Proposer, risk: Uniqueness | None) -> None:
+    desk, project = screen.desk, table.with_name(f"{proposer.reading.source.stem}.toml")
     heading(f"The risk of {table.name} as it stands")
     if risk is None:
         text("No column looks as if others knew it of a person: the roles of columns say so, and can be changed.")
     else:
         _show_risk(risk)
-    project = table.parent / f"{proposer.reading.source.stem}.toml"
     replaces = check_box("Replace files that are there")
-    replaces.set_visibility(project.exists())
+    # A project of another table may have a hierarchy of the same name.
+    replaces.set_visibility(project.exists() or (desk.folder / HIERARCHIES).exists())
 
     def begin(job: Job) -> None:
-        screen.desk.inside(table.parent / HIERARCHIES)
-        write_new(table.parent, proposer.propose(project).texts, [table], bool(replaces.value))
-        screen.desk.open(project.name)
+        desk.inside(desk.folder / HIERARCHIES)
+        write_new(desk.folder, proposer.propose(project).texts, [table], bool(replaces.value))
+        desk.open(project.name)
 
     text("Next, a project: a file with the role of each column and all that follows, which you can change.")
     words = f"Begin a project: write {project.name} and drafts of hierarchies"
     button(words, screen.works("Drafting hierarchies", begin), True)
-    screen.same_as(command("risk", table.name), command("init", table.name))
+    screen.same_as(*(partial(command, name, table.name) for name in ("risk", "init")))
 
 
 def _show_risk(found: Uniqueness) -> None:
-    unique, whole = found.below(found.columns)[2], listed(map(str, found.columns))
-    text(f"{unique:,} of {found.n_rows:,} rows ({percent(unique / found.n_rows)}) are unique by {whole}.")
+    titles, *rows = found.table(_SETS_SHOWN)
+    (_, unique, share, *_), whole = rows[0], listed(map(str, found.columns))
+    text(f"{unique} of {found.n_rows:,} rows ({share}) are unique by {whole}.")
     text("Whoever knows these of a person finds the row. A class is all rows that agree.")
-    titles = ["unique rows", *(f"in classes below {least}" for least in SMALL_CLASSES[1:])]
-    rows = [[listed(map(str, own)), *(f"{n:,}" for n in found.below(own).values())] for own in found.worst(_SETS_SHOWN)]
-    show_rows(["by", *titles], rows, "Unique rows", right=titles)
-    if added := [f"{name} ({n:,})" for name, n in found.added.items() if n]:
-        text(f"Fewer unique rows without: {', '.join(added)}.")
+    show_rows(titles, rows, "Unique rows", right=titles[1:])
+    if found.fewer:
+        text(f"Fewer unique rows without: {', '.join(found.fewer)}.")
     minimal = found.minimal.head(_MINIMAL_SHOWN).itertuples(index=False, name=None)
     if told := [f"{listed(map(str, own))} ({n:,})" for own, n in minimal]:
         text(f"Smallest sets that single rows out: {'; '.join(told)}.")
@@ -134,8 +135,12 @@ def _show_risk(found: Uniqueness) -> None:
 def show_table(screen: Screen) -> None:
     """Show all columns with their roles, which a click changes."""
     desk, project, known = screen.desk, screen.desk.project(), screen.desk.text
-    looks = [own for own in desk.proposer.looks if own.profile.name in project.columns]
-    text(f"{counted(looks[0].profile.n_rows, 'row', 'rows')}, {counted(len(looks), 'column', 'columns')}.")
+    every = {own.profile.name: own for own in desk.proposer.looks}
+    looks = [own for name, own in every.items() if name in project.columns]
+    n_rows = desk.proposer.profiles[0].n_rows
+    text(f"{counted(n_rows, 'row', 'rows')}, {counted(len(every), 'column', 'columns')}.")
+    if odd := sorted(every.keys() ^ project.columns.keys()):
+        text(f"Not both in the table and in {desk.path.name}: {', '.join(odd)}.", "warning")
     text("A role says what becomes of a column. They are guesses: read all, and change what is wrong.")
     with ui.expansion("What the roles mean").props("dense"):
         show_rows(["role", "a column with it"], [*ROLES.items()], "Roles")
@@ -155,15 +160,10 @@ def show_table(screen: Screen) -> None:
     def change(event: Any) -> None:
         place, role = event.args
         name = looks[place].profile.name
-
-        def work(job: Job) -> None:
-            try:
-                change_role(project, desk.proposer, name, role, known)
-            finally:
-                # After an error, the role is shown as it was.
-                desk.changed()
-
-        screen.works(f"Changing the role of {name}", work)()
+        words = f"Changing the role of {name}"
+        screen.works(words, lambda job: change_role(project, desk.proposer, name, role, known))()
+        # Until it is written, and after an error, the role is shown as it was.
+        screen.show()
 
     table.on("role", change)
     text(f"All roles stand in {desk.path.name}, which the commands read.")
@@ -174,7 +174,10 @@ def show_table(screen: Screen) -> None:
         names = project.with_role("quasi-identifier")
         count = screen.works("Counting unique rows", lambda job: {"risk": uniqueness(desk.proposer.frame, names)})
         button("Count unique rows", count)
-    screen.same_as(command("init", desk.named(project.data)), command("risk", desk.path.name))
+    reading, (data, named) = project.reading, project.data.named_from(desk.folder)
+    header = options.joined(reading.names or ())
+    init = partial(command, "init", data, table=named, names=header, encoding=reading.encoding)
+    screen.same_as(init, partial(command, "risk", desk.path.name))
 
 
 # --- step 2 -----------------------------------------------------------------------------------------------------------
@@ -194,32 +197,23 @@ def show_hierarchies(screen: Screen) -> None:
         _show_file(screen, name, files[name])
     screen.part(lambda: _show_levels(screen, name, desk.hierarchy(name)))
     file = path_from(desk.folder, files[name])
-    screen.same_as(*(command("hierarchy", part, file) for part in ("check", "show")))
-
-
-def _save(desk: Desk, name: str, make: Callable[[], str] | None, known: str | None = None) -> None:
-    """Write a hierarchy, or the one before, and read it again."""
-    earlier = desk.undo.setdefault(name, [])
-    before = change_hierarchy(desk.project().quasi_identifiers[name], make() if make else earlier[-1], known)
-    earlier.append(before) if make else earlier.pop()
-    desk.hierarchy(name)
+    screen.same_as(*(partial(command, "hierarchy", part, file) for part in ("check", "show")))
 
 
 def _show_file(screen: Screen, name: str, file: Path) -> None:
-    desk, earlier = screen.desk, screen.desk.undo.get(name, [])
+    desk, n_earlier = screen.desk, len(screen.desk.earlier.get(name, []))
 
     async def take(event: Any) -> None:
         data, named = await event.file.read(), event.file.name
 
-        def given() -> str:
-            return text_of_file(StringIO(data.decode("utf-8-sig")), named)[1]
+        def given(job: Job) -> None:
+            desk.save(name, text_of_file(StringIO(data.decode("utf-8-sig")), named)[1])
 
-        screen.works("Importing", lambda job: _save(desk, name, given))()
+        screen.works("Importing", given)()
 
-    undo = screen.works("Undoing", lambda job: _save(desk, name, None))
-    button(f"Undo ({len(earlier)})", undo).set_enabled(bool(earlier))
-    export = button("Export", lambda: ui.download.content(file.read_bytes(), file.name))
-    export.props('aria-label="Export in the layout of ARX"')
+    button(f"Undo ({n_earlier})", screen.works("Undoing", lambda job: desk.undo(name))).set_enabled(n_earlier > 0)
+    export = screen.does(lambda: ui.download.content(file.read_bytes(), file.name), anew=False)
+    button("Export", export).props('aria-label="Export in the layout of ARX"')
     upload = ui.upload(label="Import (ARX's layout)", on_upload=take, auto_upload=True, max_file_size=_MOST_IMPORTED)
     upload.props('accept=".csv,.txt" flat bordered').classes("import")
 
@@ -235,18 +229,16 @@ def _show_levels(screen: Screen, name: str, opened: OpenHierarchy) -> None:
         return
     heading("Levels")
     level = min(screen.chosen.get("level", 1), hierarchy.length)
-    with controls():
-        for own in range(1, hierarchy.length + 1):
-            words = f"Level {own}: {counted(int(hierarchy.n_groups[own]), 'group', 'groups')}"
-            chooses = ui.button(words, on_click=screen.does(partial(screen.chosen.update, level=own)))
-            chooses.props(f"no-caps dense {'unelevated aria-pressed=true' if own == level else 'outline'}")
+    levels = [f"Level {own}: {counted(int(n), 'group', 'groups')}" for own, n in enumerate(hierarchy.n_groups)]
+    toggle = ui.toggle(dict(enumerate(levels[1:], start=1)), value=level).props("no-caps dense unelevated")
+    toggle.on_value_change(screen.does(lambda: screen.chosen.update(level=toggle.value)))
     table = _group_table(hierarchy, level, opened)
     if len(table.rows) < hierarchy.n_groups[level]:
         text(f"{hierarchy.n_groups[level] - len(table.rows):,} groups more are not listed.")
 
     def change(make: Callable[[], Hierarchy]) -> Callable[[], None]:
-        made, desk = (lambda: str(make().to_csv())), screen.desk
-        return screen.works("Writing the hierarchy", lambda job: _save(desk, name, made, opened.text))
+        save = screen.desk.save
+        return screen.works("Writing the hierarchy", lambda job: save(name, str(make().to_csv()), opened.text))
 
     def show_changes() -> None:
         _show_changes(hierarchy, level, sorted(int(own["id"]) for own in table.selected), change)
@@ -254,11 +246,15 @@ def _show_levels(screen: Screen, name: str, opened: OpenHierarchy) -> None:
     below = screen.part(show_changes)
     # The table stays, and with it the focus.
     table.on_select(lambda event: screen.part(show_changes, below))
-    if next(own.kind for own in screen.desk.proposer.looks if own.profile.name == name) == "numbers":
+    if screen.desk.looks_of(name).kind == "numbers":
         heading("Intervals")
         with controls():
             widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20").classes("wide")
-            button("Make intervals", change(lambda: edits.with_widths(hierarchy, list(map(float, parts(widths))))))
+
+            def made() -> Hierarchy:
+                return edits.with_widths(hierarchy, [numeral("widths", own) for own in parts(widths)])
+
+            button("Make intervals", change(made))
 
 
 def _group_table(hierarchy: Hierarchy, level: int, opened: OpenHierarchy) -> ui.table:
@@ -288,8 +284,8 @@ def _show_changes(hierarchy: Hierarchy, level: int, places: list[int], change: C
     others = {place: one_line(label_words(one)) for place, one in enumerate(labels[:_GROUPS_SHOWN])}
     del others[places[0]]
     with controls():
-        options = {place: one_line(label_words(own[place])) for place in inside.tolist()}
-        members = ui.select(options, multiple=True, value=[], label="Members").props("use-chips").classes("members")
+        values = {place: one_line(label_words(own[place])) for place in inside.tolist()}
+        members = ui.select(values, multiple=True, value=[], label="Members").props("use-chips").classes("members")
         new = ui.input("New label")
 
         def taken() -> list[Any]:
@@ -308,16 +304,15 @@ def show_requirements(screen: Screen) -> None:
     """Show the bounds, adversaries and audiences of the project."""
     desk, known, project = screen.desk, screen.desk.text, screen.desk.project()
     content: dict[str, Any] = tomlkit.parse(known).unwrap()
-    adversaries, audiences = content.get("adversary", []), content.get("audience", [])
-    search = content.get("search", {})
-    bounds = search.get("require", [])
-    bounds = [bounds] if isinstance(bounds, str) else bounds
+    search, adversaries = content.get("search", {}), content.get("adversary", [])
+    bounds = read_bounds(search.get("require", []))
+    audiences = [{**own, "require": read_bounds(own["require"])} for own in content.get("audience", [])]
 
-    def write(changes: dict[tuple[str, ...], Any]) -> None:
+    def write(changes: Mapping[tuple[str, ...], Any]) -> None:
         change_project(desk.path, changes, known)
         desk.changed()
 
-    def show_entries(key: tuple[str, ...], entries: list[Any], said: list[str], words: str, fields: Any) -> None:
+    def show_entries(words: str, key: tuple[str, ...], entries: list[Any], said: list[str]) -> None:
         for place, told in enumerate(said):
             left = [*entries[:place], *entries[place + 1 :]]
             with controls():
@@ -325,7 +320,7 @@ def show_requirements(screen: Screen) -> None:
                 remove = ui.button("Remove", on_click=screen.does(partial(write, {key: left})))
                 remove.props(f'flat dense no-caps aria-label="Remove: {place + 1}"')
         with controls():
-            more = fields(project, entries)
+            more = _one_more(project, key[-1], entries)
             button(words, screen.does(lambda: write({key: more()})), entries is bounds)
 
     screen.part(lambda: _show_check(desk)).props('role="status"')
@@ -333,20 +328,20 @@ def show_requirements(screen: Screen) -> None:
     if not bounds:
         text("Nothing is required yet: the search then shows the whole front.")
     said = [f"{in_words(project, [bound])} ({bound})" for bound in bounds]
-    show_entries(("search", "require"), bounds, said, "Require", _one_more_bound)
+    show_entries("Require", ("search", "require"), bounds, said)
     heading("Against somebody who knows only some columns")
-    said = [in_words(project, bounds_of_adversary(own)) for own in adversaries]
-    show_entries(("adversary",), adversaries, said, "Add the adversary", _one_more_adversary)
+    said = [in_words(project, options.bounds_of_adversary(own)) for own in adversaries]
+    show_entries("Add the adversary", ("adversary",), adversaries, said)
     heading("For whom")
     text("Each audience gets a release that holds together with those before it, the coarsest first. None is needed.")
     said = [f"{own['name']}: {in_words(project, own['require'])}" for own in audiences]
-    show_entries(("audience",), audiences, said, "Add the audience", _one_more_audience)
+    show_entries("Add the audience", ("audience",), audiences, said)
     heading("How it is recoded")
     with controls():
         changes = _recoding_fields(project, search)
         button("Change", screen.does(lambda: write(changes())))
     text(f"All of this stands in {desk.path.name}, which the commands read.")
-    screen.same_as(command("search", desk.path.name))
+    screen.same_as(partial(command, "search", desk.path.name))
 
 
 def _show_check(desk: Desk) -> None:
@@ -361,33 +356,26 @@ def _show_check(desk: Desk) -> None:
 # Each of these makes fields, and returns a function of their values.
 
 
-def _one_more_bound(project: Project, bounds: list[str]) -> Callable[[], list[str]]:
-    bound = _bound_fields(project)
-    return lambda: [*bounds, bound()]
-
-
-def _one_more_adversary(project: Project, adversaries: list[Any]) -> Callable[[], list[Any]]:
-    known = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")
+def _one_more(project: Project, kind: str, entries: list[Any]) -> Callable[[], list[Any]]:
+    """Make the fields of one more entry."""
+    whom: Any = None
+    if kind == "adversary":
+        whom = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")
+    elif kind == "audience":
+        whom = ui.input("Name")
     bound = _bound_fields(project)
 
     def more() -> list[Any]:
-        if not known.value:
-            raise ValueError("known columns must be at least one, got none")
-        return [*adversaries, {"known": known.value, "require": [bound()]}]
-
-    return more
-
-
-def _one_more_audience(project: Project, audiences: list[Any]) -> Callable[[], list[Any]]:
-    name, bound = ui.input("Name"), _bound_fields(project)
-
-    def more() -> list[Any]:
-        if not name.value:
-            raise ValueError("an audience must have a name, got none")
+        if whom is None:
+            return [*entries, bound()]
+        if not whom.value:
+            raise ValueError(f"an {kind} must have {'known columns' if kind == 'adversary' else 'a name'}, got none")
+        if kind == "adversary":
+            return [*entries, {"known": whom.value, "require": [bound()]}]
         # Another bound for the same name is of the same audience.
-        by_name = {own["name"]: own for own in audiences}
-        before = by_name.get(name.value, {"name": name.value, "require": []})
-        return [*{**by_name, name.value: {**before, "require": [*before["require"], bound()]}}.values()]
+        by_name = {own["name"]: own for own in entries}
+        before = by_name.get(whom.value, {"name": whom.value, "require": []})
+        return [*{**by_name, whom.value: {**before, "require": [*before["require"], bound()]}}.values()]
 
     return more
 
@@ -401,7 +389,10 @@ def _bound_fields(project: Project) -> Callable[[], str]:
     def fit() -> None:
         kind = kinds[measure.value]
         role = kind.role or ""
-        column.set_options({"": _USUAL.get(role, ""), **{own: plain(own) for own in project.with_role(role)}}, value="")
+        own = {name: plain(name) for name in project.with_role(role)}
+        # Not every measure of sensitive columns speaks of all of them.
+        choices = own if len(own) > 1 and not kind.every else {"": _USUAL.get(role, ""), **own}
+        column.set_options(choices, value=next(iter(choices)))
         column.set_visibility(len(column.options) > 1)
         limit.set_label(f"Bound, at {'least' if kind.maximize else 'most'}")
 
@@ -412,7 +403,7 @@ def _bound_fields(project: Project) -> Callable[[], str]:
         sign = ">=" if kinds[measure.value].maximize else "<="
         if limit.value is None:
             raise ValueError("a bound must be a number, got none")
-        bound = f"{measure.value}{':' * bool(column.value)}{column.value}{sign}{limit.value:g}"
+        bound = f"{measure.value}{':' * bool(column.value)}{column.value}{sign}{value_of(limit)}"
         constraint(bound, Roles(project.sensitive, project.label, project.person))
         return bound
 
@@ -420,26 +411,21 @@ def _bound_fields(project: Project) -> Callable[[], str]:
 
 
 def _recoding_fields(project: Project, search: dict[str, Any]) -> Callable[[], dict[tuple[str, ...], Any]]:
-    asked, own = search.get("objectives", []), usual(project.sensitive)
+    asked, own = search.get("objectives", []), options.usual(project.sensitive)
     goals = (measures_in(asked) if isinstance(asked, str) else asked) or own
-    options = {**{name: name for name in goals}, **told_measures()}
-    recoding = ui.select(_RECODING_WORDS, value=search.get("recoding", "full-domain"), label="Recoding")
-    limit = str(search.get("suppression", Settings.suppression))
+    measures = {**{name: name for name in goals}, **told_measures()}
+    before = search.get("recoding", "full-domain")
+    recoding = ui.select(_RECODING_WORDS, value=before, label="Recoding")
+    limit = str(search.get("suppression", options.Settings.suppression))
     rule = ui.input("Suppress at most: a share, or rows", value=limit).classes("wide")
     suppressed = ui.select(_SUPPRESSED_WORDS, value=project.suppressed, label="Suppressed rows")
-    objectives = ui.select(options, multiple=True, value=goals, label="Trade off").classes("wide")
-
-    def changes() -> dict[tuple[str, ...], Any]:
+    objectives = ui.select(measures, multiple=True, value=goals, label="Trade off").classes("wide")
+    return lambda: {
+        ("search", "recoding"): recoding.value,
         # Where classes have levels of their own, nothing is suppressed.
-        made: dict[tuple[str, ...], Any] = {
-            ("search", "recoding"): recoding.value,
-            ("search", "suppression"): None if recoding.value == "local" else rule.value,
-            ("search", "objectives"): objectives.value if objectives.value != own else None,
-            ("release", "suppressed"): suppressed.value,
-        }
-        if recoding.value != search.get("recoding", "full-domain"):
-            # It is of the other recoding.
-            made["search", "algorithm"] = None
-        return made
-
-    return changes
+        ("search", "suppression"): None if recoding.value == "local" else rule.value,
+        ("search", "objectives"): objectives.value if objectives.value != own else None,
+        ("release", "suppressed"): suppressed.value,
+        # It is of the other recoding.
+        ("search", "algorithm"): search.get("algorithm") if recoding.value == before else None,
+    }

@@ -12,12 +12,13 @@ from nicegui import ui
 from pymoo_anon._messages import error_text, plain
 from pymoo_anon.app.desk import TOLD, Desk, Job, NotYetError
 from pymoo_anon.study.editing import change_project
-from pymoo_anon.study.options import parts_of
+from pymoo_anon.study.options import measures_in
 
 # Words for the project file and the command line, and for the page.
 _ADVICE = {
     'replace "other" by': "give it at step 1 the role",
     'suppressed = "drop" leaves them out': "step 3 can leave them out",
+    "suppression must be Violating or 0": 'suppress at most must be "violating:0.01" or 0',
     "release --local": "at step 6 every class at levels of its own",
     "--force replaces it, --output names": "the box beside the button replaces it, or name",
 }
@@ -41,7 +42,9 @@ class Screen:
         self._steps = list(steps.items())  # The first one is before there is a project
         self._links: list[ui.button] = []
         self._file = desk.file
-        self._step, self._seen, self._job = min(max(step, 1), len(steps) - 1), desk.version, desk.job
+        self._step, self._seen = min(max(step, 1), len(steps) - 1), desk.version
+        # The end of work that runs is told on a page that is opened meanwhile, too.
+        self._told = None if desk.job.is_alive() else desk.job
 
     # --- for the steps ------------------------------------------------------------------------------------------------
 
@@ -65,21 +68,17 @@ class Screen:
 
     def keeps(self, field: Any, *key: str) -> None:
         """Write a field into the project file when it is left."""
-
-        def write() -> None:
-            whole = isinstance(field.value, float) and field.value.is_integer()
-            change_project(self.desk.path, {key: int(field.value) if whole else field.value})
-
-        handle = self.does(write, anew=False)
+        handle = self.does(lambda: change_project(self.desk.path, {key: value_of(field)}), anew=False)
         # Unlike "blur", "change" comes before the click that ends the typing.
         field.on_value_change(handle) if isinstance(field, ui.select) else field.on("change", handle)
 
-    def same_as(self, *commands: str) -> None:
+    def same_as(self, *commands: Callable[[], str]) -> None:
         """Show the commands that do the same."""
         with ui.element("div").classes("command"):
             ui.label("The same as a command:")
-            for one in commands:
-                ui.label(plain(one)).classes("typed").props("tabindex=0")
+            for make in commands:
+                typed = ui.label().classes("typed").props("tabindex=0")
+                typed.bind_text_from({"make": make}, "make", lambda make: plain(make()))
 
     def part(self, make: Callable[[], object], place: ui.element | None = None) -> ui.element:
         """Fill a part of the page, now or after work that it needs."""
@@ -106,7 +105,7 @@ class Screen:
         """Fill the page, and follow the work."""
         ui.colors(primary="#0072b2")
         ui.add_css(Path(__file__).with_name("screen.css"))
-        ui.add_head_html('<script src="vega.js" defer></script><script src="front.js" defer></script>')
+        ui.add_head_html('<script src="front.js" defer></script>')
         ui.on("point", lambda event: self.on_point(int(event.args)))
         desk, folder = self.desk, plain(self.desk.folder.resolve().name)
         with ui.element("header"):
@@ -151,20 +150,21 @@ class Screen:
                 button("Next step", partial(self.go_to, place + 1))
 
     def _wait(self, place: ui.element, make: Callable[[], object], words: str, work: Callable[[], object]) -> None:
-        job = self.desk.job if self.desk.job.is_alive() else self.desk.start(words, lambda job: work(), quiet=True)
-        text(f"{words}." if job.quiet else "Other work is running: this is shown when it has ended.")
+        waits = self.desk.job.is_alive()
+        job = self.desk.job if waits else self.desk.start(words, lambda job: work(), quiet=True)
+        text("Other work is running: this is shown when it has ended." if waits else f"{words}.")
 
         def look() -> None:
             if not job.is_alive():
-                self.part(partial(text, job.error, "warning") if job.quiet and job.error else make, place)
+                self.part(partial(text, job.error, "warning") if job.error and not waits else make, place)
 
         # It ends with the content of the part.
         ui.timer(_LOOK_SECONDS, look)
 
     def _follow(self) -> None:
         job = self.desk.job
-        if not job.is_alive() and job is not self._job:
-            self._job = job
+        if not job.is_alive() and job is not self._told:
+            self._told = job
             for words in job.notes:
                 _pop_up(words, "warning")
             if job.error and not job.quiet:
@@ -228,9 +228,15 @@ def show_rows(
     return shown.props(f'flat dense wrap-cells hide-pagination aria-label="{caption}"')
 
 
+def value_of(field: Any) -> Any:
+    """Return the value of a field."""
+    value = field.value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def parts(field: ui.input) -> list[str]:
-    """Return the texts between the commas of a field."""
-    return [part for part in parts_of(field.value or "") if part]
+    """Return the texts between commas outside brackets in a field."""
+    return [part for part in measures_in(field.value or "") if part]
 
 
 def check_box(words: str, value: bool = False) -> ui.checkbox:

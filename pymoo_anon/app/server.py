@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from hmac import compare_digest
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from fastapi.datastructures import Headers
 from fastapi.responses import FileResponse, PlainTextResponse, Response
 from nicegui import app, binding, ui
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pymoo_anon.app import project, study
 from pymoo_anon.app.desk import Desk
@@ -42,14 +43,9 @@ _CLOSE_SECONDS = 1
 # `Function`: the page does not work without unsafe-eval. Vega does, by its interpreter of expressions.
 _POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; font-src 'self' data:; connect-src 'self' ws://{host}; object-src 'none'; "
+    "img-src 'self' data:; font-src 'self' data:; connect-src 'self' {sockets}; object-src 'none'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-
-_HEADERS = ((b"referrer-policy", b"no-referrer"), (b"x-content-type-options", b"nosniff"))
-
-Message: TypeAlias = Any
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
 
 
 class Guard:
@@ -59,37 +55,36 @@ class Guard:
     so that no page of the browser reaches the screen by chance or by rebinding a name.
     """
 
-    def __init__(self, app: Any, token: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self.app, self._token = app, token.encode()
-        self._hosts = [f"{name}:{port}" for name in (_HOST, "localhost")]
+        self.hosts = [f"{name}:{port}" for name in (_HOST, "localhost")]
 
-    async def __call__(self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 403."""
+        refused = PlainTextResponse("403: open the address that the command printed\n", 403)
+        is_welcome = scope["type"] == "lifespan" or self._is_welcome(scope)
+        await (self.app if is_welcome else refused)(scope, receive, send)
 
-        async def answer(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                own = (b"content-security-policy", _POLICY.format(host=Headers(scope=scope)["host"]).encode())
-                message["headers"] = [*message.get("headers", ()), *_HEADERS, own]
-            await send(message)
-
-        if scope["type"] == "lifespan" or self._is_welcome(scope):
-            await self.app(scope, receive, answer)
-        elif scope["type"] == "websocket":
-            await receive()
-            await send({"type": "websocket.close", "code": 1008})
-        else:
-            await PlainTextResponse("403: open the address that the command printed\n", 403)(scope, receive, send)
-
-    def _is_welcome(self, scope: Message) -> bool:
+    def _is_welcome(self, scope: Scope) -> bool:
         headers = Headers(scope=scope)
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         _, _, token = scope["path"].encode("utf-8", "surrogateescape").partition(b"/")
         return (
             len(hosts) == 1
-            and hosts[0] in self._hosts
-            and all(origin in [f"http://{host}" for host in self._hosts] for origin in origins)
+            and hosts[0] in self.hosts
+            and all(origin in [f"http://{host}" for host in self.hosts] for origin in origins)
             and compare_digest(token.partition(b"/")[0], self._token)
         )
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """The headers of every answer."""
+        policy = _POLICY.format(sockets=" ".join(f"ws://{host}" for host in self.hosts))
+        return [
+            ("content-security-policy", policy),
+            ("referrer-policy", "no-referrer"),
+            ("x-content-type-options", "nosniff"),
+        ]
 
 
 def add_pages(desk: Desk) -> None:
@@ -101,15 +96,12 @@ def add_pages(desk: Desk) -> None:
     def page(step: int = 1) -> None:
         Screen(desk, STEPS, step).build()
 
-    @app.get("/vega.js")
-    def vega() -> Response:
-        # Inside a function: its short global names would hide those of other scripts.
-        return PlainTextResponse(f"(() => {{{script()}\n}})();", media_type="text/javascript")
-
     @app.get("/front.js")
     def drawing() -> Response:
         own = Path(__file__).with_name("screen.js").read_text(encoding="utf-8")
-        return PlainTextResponse(resource("front.js") + own, media_type="text/javascript")
+        # Vega is inside a function: its short global names would hide those of other scripts.
+        made = f"(() => {{{script()}\n}})();{resource('front.js')}{own}"
+        return PlainTextResponse(made, media_type="text/javascript")
 
     @app.get("/report")
     def report() -> Response:
@@ -140,9 +132,9 @@ def serve(path: str | os.PathLike[str], show: Callable[[str], object]) -> None:
         outer = FastAPI(openapi_url=None)
         add_pages(desk)
         ui.run_with(outer, title="pymoo-anon", mount_path=f"/{token}", show_welcome_message=False, tailwind=False)
-        config = uvicorn.Config(
-            Guard(outer, token, port), log_level="error", access_log=False, timeout_graceful_shutdown=_CLOSE_SECONDS
-        )
+        guard = Guard(outer, token, port)
+        quiet: dict[str, Any] = {"log_level": "error", "access_log": False}
+        config = uvicorn.Config(guard, headers=guard.headers, timeout_graceful_shutdown=_CLOSE_SECONDS, **quiet)
         show(f"http://{_HOST}:{port}/{token}/")
         try:
             uvicorn.Server(config).run(sockets=[listening])

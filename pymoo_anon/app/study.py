@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,11 +13,10 @@ from nicegui import ui
 from pymoo.core.algorithm import Algorithm
 
 from pymoo_anon._files import check_free
-from pymoo_anon._messages import counted, listed, magnitude
+from pymoo_anon._messages import counted, error_text, listed
 from pymoo_anon.app.desk import Desk, Job
 from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, in_steps, parts, show_rows, text
-from pymoo_anon.problems.front import Front
-from pymoo_anon.problems.journal import journaled
+from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.publishing.release import claim_rows, said_of
@@ -25,11 +25,11 @@ from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, front_view
 from pymoo_anon.publishing.report.subject import ABOUT, Subject, checked_subject
 from pymoo_anon.publishing.report.values import side_by_side
 from pymoo_anon.study.names import ALGORITHMS, CHOICE, JOURNAL, RECORD
-from pymoo_anon.study.options import Settings, command
+from pymoo_anon.study.options import command
 from pymoo_anon.study.project import ROLES
 from pymoo_anon.study.search import Run, searched_folder
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside, bound_text
-from pymoo_anon.study.study import Study, all_together, target_of
+from pymoo_anon.study.study import Study, all_together, report_of, target_of
 from pymoo_anon.study.tables import told_measures
 
 # A growing front is drawn with so many points at most, those that were found last.
@@ -40,11 +40,6 @@ _DRAW_SECONDS = 0.5
 
 # So many points stand side by side.
 _MOST_BESIDE = 3
-
-_WAY_WORDS = {
-    "least loss": "of the points that hold it, the least loss",
-    "knee": "the knee: beyond it every gain costs much more",
-}
 
 # Entries of the head of a report, beside its files.
 _SIGNED = ("owner", "recipients", "purpose")
@@ -77,13 +72,15 @@ def _draw(name: str, data: Any, shown: int = 0) -> None:
 
 def show_search(screen: Screen) -> None:
     """Show the options of a search, and its front."""
-    desk, settings = screen.desk, _search_settings(screen.desk)
+    desk, settings = screen.desk, screen.desk.project(decided=True).settings()
+    screen.part(settings.check)
     # Other work ends without a look at this page.
     is_searching = desk.job.is_alive() and desk.job.stops
     fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, settings.local)}
     text("The search finds the points between privacy and loss. As it stands it serves most tables.")
     with controls():
-        screen.keeps(ui.select(fitting, value=settings.algorithm, label="Algorithm"), "search", "algorithm")
+        chosen = settings.algorithm if settings.algorithm in fitting else None
+        screen.keeps(ui.select(fitting, value=chosen, label="Algorithm"), "search", "algorithm")
         limit = ui.number("Time limit in seconds", value=settings.time_limit, min=1, placeholder="none")
         screen.keeps(limit, "search", "time-limit")
         screen.keeps(ui.number("Seed", value=settings.seed, min=0, precision=0), "search", "seed")
@@ -101,7 +98,7 @@ def show_search(screen: Screen) -> None:
     ui.timer(_DRAW_SECONDS, show_growing)
     if desk.has(RECORD) and not is_searching:
         screen.part(lambda: _show_end(desk.study))
-    screen.same_as(command("search", desk.path.name))
+    screen.same_as(partial(command, "search", desk.path.name))
 
 
 def _show_end(study: Study) -> None:
@@ -112,37 +109,30 @@ def _show_end(study: Study) -> None:
     _draw("growing", _chart_of(front))
 
 
-def _search_settings(desk: Desk) -> Settings:
-    project = desk.project(decided=True)
-    settings = project.settings(Settings(file=project.path, given=frozenset({"file"})))
-    settings.check()
-    return settings
-
-
 def _start(desk: Desk, resume: bool = False) -> None:
-    settings = _search_settings(desk)
+    settings = replace(desk.project(decided=True).settings(), resume=resume)
+    settings.check()
 
     def work(job: Job) -> None:
+        drawn = 0.0
+
+        def follow(algorithm: Algorithm) -> None:
+            nonlocal drawn
+            job.share = float(algorithm.termination.perc)
+            if time.monotonic() - drawn > _DRAW_SECONDS:
+                front = own.problem.front(algorithm.opt.get("X")[-_MOST_DRAWN:])
+                job.shown, drawn = _chart_of(front) if len(front) else None, time.monotonic()
+            job.show(f"Searching: {own.progress(algorithm)}")
+
         with searched_folder(settings) as temporary:
             job.show("Reading the table")
             own = Run(settings)
             job.show("Compiling or loading loops")
             own.compile()
-            path = settings.output / JOURNAL
-            with journaled(own.problem, path, settings=own.identity, resume=resume) as journal:
-                found = own.search(callback=lambda algorithm: _follow(job, own, algorithm))
-                own.write(found, temporary, journal)
+            with own.journaled() as journal:
+                own.write(own.search(callback=follow), temporary, journal)
 
     desk.start("Searching", work, stops=True)
-
-
-def _follow(job: Job, own: Run, algorithm: Algorithm) -> None:
-    space = f" of {magnitude(own.problem.n_nodes)}" if isinstance(own.problem, LatticeProblem) else ""
-    job.share = float(algorithm.termination.perc)
-    if time.monotonic() - job.drawn > _DRAW_SECONDS:
-        front = own.problem.front(algorithm.opt.get("X")[-_MOST_DRAWN:])
-        job.shown, job.drawn = _chart_of(front) if len(front) else None, time.monotonic()
-    job.show(f"Searching: {len(algorithm.opt):,} found, {own.problem.n_unique:,}{space} points visited")
 
 
 # --- step 5 -----------------------------------------------------------------------------------------------------------
@@ -151,11 +141,17 @@ def _follow(job: Job, own: Run, algorithm: Algorithm) -> None:
 def show_front(screen: Screen) -> None:
     """Show the front as a chart and a table."""
     study = screen.desk.study
-    front, is_chosen = study.front, screen.desk.has(CHOICE)
+    front, choice = study.front, None
     proof = "proven: none is missing" if front.certified else "not proven: better points may exist"
     text(f"{counted(len(front), 'point', 'points')}; {proof}. A click marks a point, to compare it or to choose it.")
+    if screen.desk.has(CHOICE):
+        try:
+            choice = study.choice
+        except ValueError as error:
+            # A search came after it.
+            text(error_text(error), "warning")
     ui.element("div").classes("front").props('id="points" aria-hidden="true"')
-    chart = _chart_of(front, study.choice.row + 1 if is_chosen else None)
+    chart = _chart_of(front, None if choice is None else choice.row + 1)
     heading("The points")
     known = told_measures()
     told = {one.short: known[one.short] for one in study.problem.measured if one.short in known}
@@ -165,8 +161,9 @@ def show_front(screen: Screen) -> None:
     table, below = _point_table(study), ui.element("div").classes("part")
 
     def show_chosen() -> None:
-        _show_beside(screen, study, screen.chosen["rows"])
-        _show_choice(screen, study, screen.chosen["rows"], is_chosen)
+        if rows := screen.chosen["rows"]:
+            screen.part(partial(_show_beside, screen, study, rows))
+        _show_choice(screen, study, rows, choice)
 
     def choose(rows: list[int]) -> None:
         screen.chosen["rows"] = rows
@@ -197,30 +194,20 @@ def _point_table(study: Study) -> ui.table:
 
 
 def _show_beside(screen: Screen, study: Study, rows: list[int]) -> None:
-    if not rows:
-        return
     heading("Side by side")
-    if screen.desk.found.get("beside", ([],))[0] == rows:
-        made = screen.desk.found["beside"][1]
-        titles = [column.title for column in made.columns]
-        # Its numbers hold spaces that do not break, which `show_rows` would spell.
-        cells = [[str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in made.rows]
-        show_rows(titles, cells, made.caption, right=titles[1:])
-        return
-
-    def work(job: Job) -> dict[str, Any]:
-        subject = _subject(study.front, study.project.suppressed)
-        return {"beside": (rows, side_by_side(subject, [row - 1 for row in rows]))}
-
-    words = f"Compare {counted(len(rows), 'point', 'points')}: {', '.join(map(str, rows))}"
-    button(words, screen.works("Counting queries", work))
+    subject = _subject(study.front, study.project.suppressed)
+    compare = partial(side_by_side, subject, [row - 1 for row in rows])
+    made = screen.desk.once("beside", "Counting queries", [], compare, id(study), *rows)
+    titles = [column.title for column in made.columns]
+    # Its numbers hold spaces that do not break, which `show_rows` would spell.
+    cells = [[str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in made.rows]
+    show_rows(titles, cells, made.caption, right=titles[1:])
 
 
-def _show_choice(screen: Screen, study: Study, rows: list[int], is_chosen: bool) -> None:
+def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice | None) -> None:
     heading("The choice")
     typed: dict[str, Any] = {}
-    if is_chosen:
-        choice = study.choice
+    if choice is not None:
         text(f"Chosen: row {choice.row + 1}, {choice.said}; {choice.reason}.", "good")
         less = partial(less_lost, study.front, choice, study.project.suppressed)
         once = partial(screen.desk.once, "less", "Looking for less loss", [study.folder / CHOICE], less, id(study))
@@ -228,7 +215,6 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], is_chosen: bool)
         typed = {"require": [bound_text(one) for one in choice.requirements], "row": choice.row + 1}
     with controls():
         bounds = ui.input("What must hold").props('hint="such as k>=5, l>=2"').bind_value(screen.chosen, "bounds")
-        way = ui.select(_WAY_WORDS, value="least loss", label="Take")
 
         def pick(**how: Any) -> None:
             asked = parts(bounds)
@@ -239,10 +225,11 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], is_chosen: bool)
 
             screen.works("Comparing the points", work)()
 
-        button("Choose by rule", lambda: pick(knee=way.value == "knee"), True)
+        button("Choose the least loss of those that hold it", pick, True)
+        button("Choose the knee: beyond it every gain costs much more", partial(pick, knee=True))
         for row in rows:
             button(f"Choose row {row}", partial(pick, row=row))
-    screen.same_as(command("pick", screen.desk.path.name, **screen.chosen.get("typed", typed)))
+    screen.same_as(partial(command, "pick", study.project.path.name, **screen.chosen.get("typed", typed)))
 
 
 # --- step 6 -----------------------------------------------------------------------------------------------------------
@@ -252,8 +239,6 @@ def show_release_step(screen: Screen) -> None:
     """Show the release, its recount and its report."""
     study = screen.desk.study
     project = study.project
-    if not (screen.desk.has(CHOICE) or project.audiences):
-        raise ValueError("No point is chosen yet: step 5 chooses one.")
     heading("What leaves")
     rows = [(role, listed(names), told) for role, told in ROLES.items() if (names := project.with_role(role))]
     show_rows(["role", "columns", "what becomes of them"], rows, "What leaves")
@@ -261,50 +246,60 @@ def show_release_step(screen: Screen) -> None:
         why = ui.input(f"Why {name} may leave as it stands", value=project.columns[name].reason or "")
         screen.keeps(why.classes("wide"), "columns", name, "reason")
     heading("Release")
-    _show_release(screen, study)
+    # What was released can be counted again, also when nothing is to be released.
+    screen.part(partial(_show_release, screen, study))
     if study.releases:
         heading("Released")
-        screen.part(lambda: _show_releases(screen, study))
+        screen.part(partial(_show_last, study))
+        screen.part(partial(_show_releases, screen, study))
         _show_report(screen, study)
 
 
 def _show_release(screen: Screen, study: Study) -> None:
     desk, project, chosen = screen.desk, study.project, screen.chosen
     usual = project.documents.name
+    options = {name: name or "the choice" for name in [*[None] * desk.has(CHOICE), *project.audiences]}
+    if not options:
+        raise ValueError("No point is chosen yet: step 5 chooses one.")
     if not project.audiences:
         text(f"Row {study.choice.row + 1}: {study.choice.said}.")
-    options = {name: name or "the choice" for name in [*[None] * desk.has(CHOICE), *project.audiences]}
     if chosen.get("audience") not in options:
         chosen["audience"] = next(iter(options))
     with controls():
-        audience = ui.select(options, label="Audience")
+        audience = ui.select(options, label="Audience").bind_value(chosen, "audience")
         audience.set_visibility(bool(project.audiences))
-        output = ui.input("File", value=usual)
+        output = ui.input("File", value=usual).bind_value(chosen, "output")
         anyway = ui.input("Release anyway, because", placeholder="only where it is refused").classes("wide")
+        anyway.bind_value(chosen, "anyway")
         local = check_box("Every class at levels of its own, which loses less")
-        local.set_visibility(isinstance(study.problem, LatticeProblem))
+        if isinstance(study.problem, LatticeProblem):
+            local.bind_value(chosen, "local")
+        else:
+            local.set_visibility(False)
         force = check_box("Replace a release of this name")
 
+        def asked() -> dict[str, Any]:
+            place = None if output.value == usual else output.value
+            return {"output": place, "anyway": anyway.value or None, "local": bool(local.value)}
+
         def make(job: Job) -> None:
+            given = asked()
             # The fields may have changed the project.
             own = desk.study.for_audience(audience.value)
-            place = None if output.value == usual else project.path.parent / output.value
+            if given["output"] is not None:
+                given["output"] = project.path.parent / given["output"]
             # A wrong place is refused before any work.
-            target, paths = target_of(own, place, None)
+            target, paths = target_of(own, given["output"], None)
             for path in (*paths, target.path or paths[0]):
                 desk.inside(path)
             check_free(paths, bool(force.value))
-            own.release(place, local=bool(local.value), anyway=anyway.value or None, show=job.show)
+            own.release(**given, show=job.show)
 
         button("Release", screen.works("Step 1 of 4: recoding and writing", make), True)
-    fields = {"output": output, "audience": audience, "anyway": anyway, "local": local}
-    given = {name: field.bind_value(chosen, name).value for name, field in fields.items()}
-    given["output"] = None if output.value == usual else output.value
-    screen.same_as(command("release", desk.path.name, **given))
+    screen.same_as(lambda: command("release", project.path.name, audience=audience.value, **asked()))
 
 
-def _show_releases(screen: Screen, study: Study) -> None:
-    desk = screen.desk
+def _show_last(study: Study) -> None:
     last = study.for_audience(study.releases[-1].audience)
     path = last.released
     if (told := last.evidence) is not None:
@@ -315,6 +310,10 @@ def _show_releases(screen: Screen, study: Study) -> None:
         show_rows(["measure", *numbers, "holds"], claims, "Promised and recounted", right=numbers)
         text(said_of(pd.DataFrame(told["columns"]), pd.DataFrame(told["uniqueness"])))
         text("The promises are against whoever knows quasi-identifiers, and no sensitive column.")
+
+
+def _show_releases(screen: Screen, study: Study) -> None:
+    desk = screen.desk
     if len(study.releases) > 1:
         files = [study.path_of(one) for one in study.releases]
         n, together = desk.once("together", "Comparing all releases", files, lambda: all_together(study), id(study))
@@ -323,7 +322,7 @@ def _show_releases(screen: Screen, study: Study) -> None:
     for file, broken in desk.found.get("verified", {}).items():
         text(f"{file.name}: {listed(broken) if broken else 'holds'}.", "warning" if broken else "good")
     button("Count all releases again", screen.works("Counting", lambda job: {"verified": study.verify(job.show)}))
-    screen.same_as(command("verify", desk.path.name))
+    screen.same_as(partial(command, "verify", desk.path.name))
 
 
 def _show_report(screen: Screen, study: Study) -> None:
@@ -334,15 +333,14 @@ def _show_report(screen: Screen, study: Study) -> None:
             field = ui.input(ABOUT[name], value=study.project.report.get(name, "")).classes("wide")
             screen.keeps(field, "report", name)
     with controls():
-        external = check_box("Report for outsiders", value=screen.chosen.get("external", False))
-        external.on_value_change(screen.does(lambda: screen.chosen.update(external=external.value)))
+        external = check_box("Report for outsiders").bind_value(screen.chosen, "external")
         force = check_box("Replace a report that is there")
 
         def write(job: Job) -> None:
-            own = desk.study.for_audience(audience)
-            target = own.released.with_suffix(".external.html" if external.value else ".report.html")
-            check_free([desk.inside(target)], bool(force.value))
-            own.report(target, external=bool(external.value), show=job.show)
+            own, is_external = desk.study.for_audience(audience), bool(external.value)
+            target = desk.inside(report_of(own, is_external))
+            check_free([target], bool(force.value))
+            own.report(target, external=is_external, show=job.show)
             desk.report = target
 
         button("Write the report", screen.works("Step 1 of 3: reading the front", write))
@@ -351,4 +349,5 @@ def _show_report(screen: Screen, study: Study) -> None:
         ui.link("Open it alone, to print and sign it", "report", new_tab=True)
         # Without an origin of its own it reaches nothing of the screen.
         ui.element("iframe").props('src="report" title="The report" sandbox="allow-scripts"')
-    screen.same_as(command("report", desk.path.name, audience=audience, external=external.value))
+    name = desk.path.name
+    screen.same_as(lambda: command("report", name, audience=audience, external=external.value))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 from rich.console import Console
-from rich.table import Table
 
-from pymoo_anon._messages import listed, number, percent, plain, told_apart
-from pymoo_anon.cli.console import new_table, tell, working
+from pymoo_anon._messages import listed, number, percent, told_apart
+from pymoo_anon.cli.console import print_rows, tell, working
 from pymoo_anon.cli.options import CompareRequest
 from pymoo_anon.comparison.comparing import BetterOff, better_off, compare_sizes, compare_uses
 from pymoo_anon.comparison.utility import CountQueries
@@ -40,18 +40,15 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
             uses = compare_uses(CountQueries(study.table), dict(zip(names, (first, second), strict=True)))
             found, people = found.join(uses), better_off(first, second)
     tell(console, f"Classes by {listed(columns)}.")
-    console.print(_comparison_table(found), soft_wrap=False)
+    print_rows(console, ["", *names], _rows_of(found), right=names)
     for own in people:
         told = f"{own.first:,} rows are better off with {names[0]}, {own.second:,} with {names[1]}"
         tell(console, f"By {own.property} {told}, {own.equal:,} with neither.")
         tell(console, f"  {names[0]} is {listed(f'{verdict} by {judge}' for judge, verdict in own.verdicts.items())}.")
 
 
-def _comparison_table(found: pd.DataFrame) -> Table:
-    names = [plain(str(name)) for name in found.index]
-    table = new_table(["", *names], right=names)
-    for name in found:
+def _rows_of(found: pd.DataFrame) -> Iterator[list[str]]:
+    for name in map(str, found):
         write = percent if name in _SHARE_WORDS else number
-        heading = f"rows in classes {name}" if str(name).startswith("below") else _SHARE_WORDS.get(str(name), str(name))
-        table.add_row(heading, *map(write, found[name].tolist()))
-    return table
+        heading = f"rows in classes {name}" if name.startswith("below") else _SHARE_WORDS.get(name, name)
+        yield [heading, *map(write, found[name].tolist())]

@@ -85,11 +85,21 @@ def new_table(headings: Iterable[str], right: Collection[str] = ()) -> Table:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False)
-    for heading in map(plain, headings):
-        longest = max(map(len, heading.split()), default=0)
+    for heading in headings:
         justify: Any = "right" if heading in right else "left"
-        table.add_column(heading, justify=justify, overflow="fold", min_width=longest)
+        longest = max(map(len, plain(heading).split()), default=0)
+        table.add_column(plain(heading), justify=justify, overflow="fold", min_width=longest)
     return table
+
+
+def print_rows(
+    console: Console, headings: Iterable[str], rows: Iterable[Sequence[str]], right: Collection[str] = ()
+) -> None:
+    """Print rows of text below headings."""
+    table = new_table(headings, right)
+    for row in rows:
+        table.add_row(*map(plain, row))
+    console.print(table, soft_wrap=False)
 
 
 def tell(console: Console, text: str) -> None:

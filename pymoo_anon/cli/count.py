@@ -8,8 +8,8 @@ import narwhals as nw
 import pandas as pd
 from rich.console import Console
 
-from pymoo_anon._messages import examples, number, plain, repeated
-from pymoo_anon.cli.console import new_table, working
+from pymoo_anon._messages import examples, number, repeated
+from pymoo_anon.cli.console import print_rows, working
 from pymoo_anon.cli.options import CountRequest
 from pymoo_anon.publishing.codebook import guaranteed_counts, guaranteed_means, guaranteed_sums, number_or_day
 from pymoo_anon.study.options import check_path
@@ -34,10 +34,9 @@ def run_count(asked: CountRequest, console: Console) -> None:
         if asked.of is not None:
             found[f"sum of {asked.of}"] = guaranteed_sums(release, meanings, asked.of, where)
             found[f"mean of {asked.of}"] = guaranteed_means(release, meanings, asked.of, where)
-    table = new_table(["", "least", "most", "estimate"], right=("least", "most", "estimate"))
-    for words, own in found.items():
-        table.add_row(plain(words), *("none" if value != value else number(value) for value in own))
-    console.print(table, soft_wrap=False)
+    rows = ([words, *("none" if value != value else number(value) for value in own)] for words, own in found.items())
+    headings = ["", "least", "most", "estimate"]
+    print_rows(console, headings, rows, right=headings[1:])
 
 
 def _condition(text: str) -> tuple[str, Any]:
@@ -45,8 +44,10 @@ def _condition(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise ValueError(f"--where must be NAME=VALUE, got {text!r}")
-    low, _, high = value.partition("..")
+    low, dots, high = value.partition("..")
     ends = number_or_day(low), number_or_day(high)
+    if dots and not (low and high) and ends != (None, None):
+        raise ValueError(f"--where must have both ends of a range, got {text!r}")
     if ends[0] is not None and ends[1] is not None:
         if ends[0] > ends[1]:
             raise ValueError(f"--where must have the lower end of a range first, got {text!r}")

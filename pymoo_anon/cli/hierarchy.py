@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from pymoo_anon._messages import counted, examples, plain, repeated
-from pymoo_anon.cli.console import new_table, working
+from pymoo_anon.cli.console import new_table, print_rows, working
 from pymoo_anon.cli.options import CheckRequest, DraftRequest, ShowRequest
 from pymoo_anon.study.interrupt import ExitCode, write_new
 from pymoo_anon.study.names import Reading, file_names, source_of
@@ -50,11 +50,9 @@ def run_draft(request: DraftRequest, console: Console) -> None:
     texts = {files[name]: str(draft.hierarchy.to_csv()) for name, draft in kept.items()}
     hint = _others(folder, {name: files[name] for name in kept})
     paths = write_new(folder, texts, [request.data, *read], request.force, hint)
-    table = new_table(["column", "kind", "groups by level", "from what, and how"])
-    for name, draft in kept.items():
-        groups = " → ".join(f"{n:,}" for n in draft.hierarchy.n_groups)
-        table.add_row(*map(plain, (name, draft.kind, groups, draft.reason)))
-    console.print(table, soft_wrap=False)
+    groups = {name: " → ".join(f"{n:,}" for n in draft.hierarchy.n_groups) for name, draft in kept.items()}
+    rows = ([name, draft.kind, groups[name], draft.reason] for name, draft in kept.items())
+    print_rows(console, ["column", "kind", "groups by level", "from what, and how"], rows)
     for name, draft in kept.items():
         if draft.question is not None:
             console.print(plain(f"{name}: {draft.question}"))
@@ -89,7 +87,8 @@ def _others(folder: Path, files: Mapping[str, str]) -> str:
 def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str], Path]:
     if is_project(request.data):
         project = read_project(request.data, decided=False)
-        reading, every = project.reading, list(project.columns)
+        # A column that the project does not name yet can have a draft, too.
+        reading, every = project.reading, list(dict.fromkeys([*project.columns, *request.column]))
         names = request.column or project.with_role("quasi-identifier")
         folder = request.output if "output" in request.given else project.path.parent / request.output
     else:

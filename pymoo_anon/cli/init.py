@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from pymoo_anon._messages import counted, examples, plain
-from pymoo_anon.cli.console import new_table, tell, tell_some, working
+from pymoo_anon.cli.console import print_rows, tell, tell_some, working
 from pymoo_anon.cli.options import InitRequest
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, Source, source_of
@@ -64,10 +64,9 @@ def _take_over(request: InitRequest, source: Source, path: Path, console: Consol
     source.check()
     taken = taken_over(path, source.stem)
     _write(request, source, {**taken.files, f"{source.stem}.toml": taken.project(source.stem)})
-    table = new_table(["column", "role", "levels", "weight"])
-    for name, own in taken.columns.items():
-        table.add_row(plain(name), own["role"], *(str(own.get(key, "")) for key in ("levels", "weight")))
-    console.print(table, soft_wrap=False)
+    headings = ["column", "role", "levels", "weight"]
+    rows = ([name, *(str(own.get(key, "")) for key in headings[1:])] for name, own in taken.columns.items())
+    print_rows(console, headings, rows)
     console.print(plain(f"Required: {', '.join(taken.search['require']) or 'nothing'}."))
     console.print("Not taken over:")
     for line in taken.left:

@@ -69,8 +69,10 @@ class CompareRequest(Invocation):
     )
 
     def check(self) -> None:
-        """Raise ValueError for options without use."""
+        """Raise ValueError for one table, and options without use."""
         super().check()
+        if self.first == self.second:
+            raise ValueError(f"A and B must be two tables, got {self.first} twice")
         if self.project is not None:
             check_meant(self, PROJECT, PROJECT)
 

@@ -12,7 +12,7 @@ from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import working
 from pymoo_anon.cli.options import ReportRequest
 from pymoo_anon.study.options import options_named
-from pymoo_anon.study.study import Study, release_command
+from pymoo_anon.study.study import Study, release_command, report_of
 
 
 def run_report(asked: ReportRequest, console: Console) -> None:
@@ -20,9 +20,7 @@ def run_report(asked: ReportRequest, console: Console) -> None:
     study = Study.open(asked.file)
     with options_named(asked):
         study = study.for_audience(asked.audience)
-    released, target = study.released, asked.output
-    if target is None:
-        target = released.with_suffix(".external.html" if asked.external else ".report.html")
+    released, target = study.released, asked.output or report_of(study, asked.external)
     if target.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--output must be a file that ends in .html, got {str(target)!r}")
     check_free([target], asked.force)

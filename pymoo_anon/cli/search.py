@@ -10,17 +10,15 @@ from pathlib import Path
 import numba  # noqa: F401
 import numpy as np
 import typer
-from pymoo.core.algorithm import Algorithm
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from pymoo_anon._messages import counted, magnitude, plain
-from pymoo_anon.algorithms.target_sweep import TargetSweep
 from pymoo_anon.cli.console import GAP, new_table, tell, working
 from pymoo_anon.problems.front import Front
-from pymoo_anon.problems.journal import Journal, journaled
+from pymoo_anon.problems.journal import Journal
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.study.interrupt import ExitCode
@@ -59,13 +57,7 @@ def _searched(own: Run) -> Found:
     if own.settings.verbose:
         return own.search(verbose=True)
     with working("Searching") as show:
-
-        def notify(algorithm: Algorithm) -> None:
-            done, found = algorithm.termination.perc, f"{len(algorithm.opt):,} found in {own.problem.n_unique:,}"
-            kind = f"of {len(algorithm.points):,} targets" if isinstance(algorithm, TargetSweep) else "nodes"
-            show(f"Searching: {100 * done:.0f} %, {found} {kind}")
-
-        return own.search(callback=notify)
+        return own.search(callback=lambda algorithm: show(f"Searching: {own.progress(algorithm)}"))
 
 
 @contextmanager
@@ -74,7 +66,7 @@ def _kept(console: Console, own: Run) -> Iterator[Journal]:
     path, resume = own.settings.output / JOURNAL, own.settings.resume
     if path.exists() and not resume:
         console.print(plain(f"{path}: an earlier search did not end; --resume continues it. This search starts anew."))
-    with journaled(own.problem, path, settings=own.identity, resume=resume) as journal:
+    with own.journaled() as journal:
         if resume:
             console.print(f"Resumed with {own.problem.n_unique:,} evaluated nodes.")
         try:

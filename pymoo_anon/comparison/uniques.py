@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon._messages import examples, listed, percent, repeated
 from pymoo_anon.engine.classes import SLOTS_OF_A_ROW
 from pymoo_anon.table.frames import keyed, renamed, row_codes, rows_of
 from pymoo_anon.typing import Bools, Floats, Ints
@@ -64,6 +64,23 @@ class Uniqueness:
         """Return the numbers of rows in small classes by a set of columns."""
         place = self.sets["columns"].tolist().index(columns)
         return {size: int(self.sets[f"below {size}"].iloc[place]) for size in SMALL_CLASSES}
+
+    def table(self, most: int) -> list[list[str]]:
+        """Return a heading, and rows of text by sets of columns.
+
+        They have unique rows, their share, and rows in small classes, for all columns and the worst sets of them.
+        """
+        lines = [["rows", "unique", "", *(f"in classes below {least}" for least in SMALL_CLASSES[1:])]]
+        for columns in self.worst(most):
+            unique, *others = self.below(columns).values()
+            named = "all" if columns == self.columns else listed(map(str, columns))
+            lines.append([f"by {named}", f"{unique:,}", percent(unique / self.n_rows), *(f"{n:,}" for n in others)])
+        return lines
+
+    @property
+    def fewer(self) -> list[str]:
+        """The columns without which fewer rows are unique."""
+        return [f"{name} ({n:,})" for name, n in self.added.items() if n]
 
 
 def uniqueness(frame: Any, columns: Sequence[Hashable]) -> Uniqueness:

@@ -149,6 +149,13 @@ class Source(NamedTuple):
         """Name of the table, fit for that of a file."""
         return Path(file_names([self.table or ("" if self.path is None else self.path.stem)])[0]).stem
 
+    def named_from(self, folder: Path) -> tuple[str, str | None]:
+        """Return the text and the table that `source_of` takes in a folder."""
+        if self.path is None:
+            return (str(self), None) if self.address is None else (self.address, self.table)
+        path = path_from(folder, self.path)
+        return (f"duckdb:{path}:{self.table}", None) if self.kind == "duckdb" else (path, self.table)
+
     def check(self) -> None:
         """Raise ValueError if the path is not a file of the right format."""
         if self.path is not None and not self.path.is_file():

@@ -170,11 +170,12 @@ class Project:
     def _hierarchies(self, role: str) -> dict[str, Path]:
         return {name: file for name in self.with_role(role) if (file := self.columns[name].hierarchy) is not None}
 
-    def settings(self, asked: Settings) -> Settings:
+    def settings(self, asked: Settings | None = None) -> Settings:
         """Return the settings of a search.
 
         Options of the command line win over the file.
         """
+        asked = Settings(file=self.path, given=frozenset({"file"})) if asked is None else asked
         options.check_meant(asked, options.PROJECT, options.PROJECT)
         if any(own.coarse for own in self.columns.values()):
             # Errors in kept columns are raised before the search.

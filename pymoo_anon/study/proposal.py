@@ -302,10 +302,7 @@ class Proposer:
         self, columns: Sequence[ColumnProposal], project: Path, missing: str | None, questions: Mapping[str, str]
     ) -> str:
         """Return the text of the project file, without any value of the table."""
-        source, names = self.reading.source, self.reading.names
-        path = (source.address or str(source)) if source.path is None else path_from(project.parent, source.path)
-        is_key = source.table is not None and source.kind in ("excel", "sqlite", "database")
-        file = f"duckdb:{path}:{source.table}" if source.kind == "duckdb" else path
+        names, (file, table) = self.reading.names, self.reading.source.named_from(project.parent)
         # A column that is not decided may be used, too.
         used = [own.profile for own in columns if own.role not in ("identifier", "keep", "drop")]
         n_rows, n_columns = counted(columns[0].profile.n_rows, "row", "rows"), len(columns)
@@ -313,8 +310,8 @@ class Proposer:
             f"# {plain(f'{name}: {words}')} If it is a value, take it out of empty."
             for name, words in questions.items()
         ]
-        if is_key:
-            reading.insert(0, f"table = {_toml(source.table)}")
+        if table is not None:
+            reading.insert(0, f"table = {_toml(table)}")
         if names is not None:
             reading.append(f"names = {_toml(names)}  # the file has no row with names")
         if self.reading.strip:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -35,11 +35,11 @@ from pymoo_anon.objectives.knowledge import any_of
 from pymoo_anon.objectives.privacy.identity import WithBackgroundKnowledge
 from pymoo_anon.operators.levels import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems.front import Front
-from pymoo_anon.problems.journal import Journal
+from pymoo_anon.problems.journal import Journal, journaled
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.study.interrupt import check_interrupted, forget_interrupt, put_in_place
-from pymoo_anon.study.names import ALGORITHMS, FILES, STORED, checksum, path_from
+from pymoo_anon.study.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum, path_from
 from pymoo_anon.study.options import Settings, dashed, idle_with, options_named, record_of
 from pymoo_anon.study.stored import write_front
 from pymoo_anon.study.tables import problem_of, table_of
@@ -254,6 +254,20 @@ class Run:
         search(tiny(self.problem), self.algorithm, few)
         check_interrupted()
         self._compile_seconds = time.perf_counter() - start
+
+    def journaled(self) -> AbstractContextManager[Journal]:
+        """Open the journal of the search."""
+        path, resume = self.settings.output / JOURNAL, self.settings.resume
+        return journaled(self.problem, path, settings=self.identity, resume=resume)
+
+    def progress(self, algorithm: Algorithm) -> str:
+        """Say how far an algorithm of this search is."""
+        seen, unit = f"{self.problem.n_unique:,}", "points"
+        if isinstance(algorithm, TargetSweep):
+            seen, unit = f"{seen} of {len(algorithm.points):,}", "targets"
+        elif isinstance(self.problem, LatticeProblem):
+            seen, unit = f"{seen} of {magnitude(self.problem.n_nodes)}", "nodes"
+        return f"{100 * algorithm.termination.perc:.0f} %, {len(algorithm.opt):,} found in {seen} {unit}"
 
     def search(self, **kwargs: Any) -> Found:
         """Search, and pass other arguments on to pymoo."""

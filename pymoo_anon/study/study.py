@@ -203,6 +203,11 @@ def target_of(study: Study, output: Any, table: str | None) -> tuple[Source, lis
     return target, [*([own] if target.table is None else []), beside(own, CODEBOOK), beside(own, EVIDENCE)]
 
 
+def report_of(study: Study, external: bool) -> Path:
+    """Return the usual place of a report."""
+    return study.released.with_suffix(".external.html" if external else ".report.html")
+
+
 @contextmanager
 def _written(study: Study, made: Recoded, target: Source, new: Path) -> Iterator[tuple[Any, str, list[Path]]]:
     """Write a release, and yield the table read again, its checksum, and a list for moved files."""

@@ -346,9 +346,8 @@ def unmet(project: Project) -> list[str]:
     # It loads the local recodings.
     from pymoo_anon.problems.requirements import impossible
 
-    settings = project.settings(options.Settings(file=project.path, given=frozenset({"file"})))
     table, told = table_of(project), []
-    problem = problem_of(table, vars(settings))
+    problem = problem_of(table, vars(project.settings()))
     asked = {"": problem.constraints}
     for name, audience in project.audiences.items():
         asked[f" for {name}"] = [constraint(bound, table, problem.measured) for bound in audience["require"]]

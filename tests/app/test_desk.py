@@ -90,6 +90,45 @@ def test_an_error_is_told_and_tried_again():
     assert got(desk, lambda: desk.hierarchy("zip")).findings == ()
 
 
+def test_undo_brings_back_every_text_and_takes_none_that_came_beside_the_screen():
+    desk, file = Desk(Path("mine.toml")), Path("trees/zip.csv")
+    got(desk, lambda: desk.hierarchy("zip"))
+    texts = [file.read_text(encoding="utf-8")]
+    for label in ("south", "north"):
+        texts.append(texts[-1].replace("02130x" if label == "south" else "south", label))
+        desk.start("saving", lambda job: desk.save("zip", texts[-1], texts[-2])).join()
+        assert (desk.job.error, file.read_text(encoding="utf-8")) == ("", texts[-1])
+    desk.start("undoing", lambda job: desk.undo("zip")).join()
+    assert file.read_text(encoding="utf-8") == texts[1]
+    file.write_text(texts[1].replace("south", "by hand"), encoding="utf-8")
+    desk.start("undoing", lambda job: desk.undo("zip")).join()
+    assert "has changed meanwhile" in desk.job.error
+    assert "by hand" in file.read_text(encoding="utf-8")
+    file.write_text(texts[1], encoding="utf-8")
+    desk.start("undoing", lambda job: desk.undo("zip")).join()
+    assert (desk.job.error, file.read_text(encoding="utf-8")) == ("", texts[0])
+
+
+def test_the_end_of_work_is_told_once_also_on_a_page_that_was_opened_meanwhile(monkeypatch):
+    screen = pytest.importorskip("pymoo_anon.app.screen", reason="needs nicegui")
+    told, desk, go_on = [], Desk(Path("mine.toml")), threading.Event()
+    monkeypatch.setattr(screen, "_pop_up", lambda words, kind: told.append(words))
+    monkeypatch.setattr(screen.Screen, "show", lambda page: None)
+
+    def fails(job):
+        go_on.wait(10)
+        raise ValueError("k must be whole")
+
+    job = desk.start("failing", fails)
+    page = screen.Screen(desk, {"a": print, "b": print}, 1)
+    page._follow()
+    go_on.set()
+    job.join()
+    for one in (page, page, screen.Screen(desk, {"a": print, "b": print}, 1)):
+        one._follow()
+    assert told == ["k must be whole"]
+
+
 def test_any_table_can_be_begun_under_the_name_that_init_gives(folder):
     project = pytest.importorskip("pymoo_anon.app.project", reason="needs nicegui")
     Path("odd.csv").write_text("reading\n" + "".join(f"{i}.5\n" for i in range(30)), encoding="utf-8")

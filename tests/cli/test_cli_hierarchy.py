@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import tomlkit
 from command import command, own, refused, run, search
 from malformed import hierarchy_files
 from strategies import times
@@ -148,6 +149,14 @@ hierarchy = "hierarchies/town.csv"
 [columns.sick]
 role = "sensitive"
 """
+
+
+def test_a_column_that_the_project_does_not_name_gets_a_draft(own_table):
+    own()
+    project = tomlkit.parse(Path("mine.toml").read_text(encoding="utf-8"))
+    del project["columns"]["note"]
+    Path("mine.toml").write_text(tomlkit.dumps(project), encoding="utf-8")
+    assert "Written: new/note.csv" in hierarchy("draft", "mine.toml", "--column", "note", "--output", "new")
 
 
 def test_a_draft_of_a_project_reads_the_table_as_the_project_does():

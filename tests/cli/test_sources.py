@@ -284,6 +284,9 @@ def test_sources():
     assert source_of("duckdb:C:x.duckdb:t", folder) == Source("duckdb", folder / "C:x.duckdb", "t")
     assert source_of("spark:db.t", folder) == Source("spark", None, "db.t")
     assert all(str(source_of(text, Path())) == text for text in ("a.csv", "duckdb:x:t", "spark:t"))
+    named = {"a.csv": None, "b.sqlite": "my persons", "c.xlsx": "sheet", "duckdb:C:x:t": None, "spark:db.t": None}
+    for text, table in {**named, "postgresql://host/data": "own.people"}.items():
+        assert source_of(text, folder, table).named_from(folder) == (text, table)
     for text in ("", "duckdb:x", "duckdb::x", "duckdb:x:", "spark:", "a\0b"):
         with pytest.raises(ValueError, match="named by"):
             source_of(text, Path())

@@ -67,7 +67,7 @@ STEPS = {
         "Reading the table",
         "Compiling or loading loops",
         "Searching",
-        r"Searching: 100 %, \d+ found in \d+ nodes",
+        r"Searching: 100 %, \d+ found in [\d,]+ of [\d,]+ nodes",
         "Drawing and writing the front",
     ],
     ("search", "mine.toml", "--local", "--objectives", "k,GLM", "--output", "local"): [

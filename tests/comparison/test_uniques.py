@@ -149,3 +149,13 @@ def test_wrong_arguments_are_refused():
     for wrong in (0, 1.5, float("nan")):
         with pytest.raises(ValueError, match="fraction must be above 0 and at most 1"):
             special_uniques(frame, ["a"], wrong)
+
+
+def test_the_worst_sets_are_said_in_a_table():
+    found = uniqueness(pd.DataFrame({"zip": [1, 1, 2, 2], "sex": ["F", "M", "M", "M"]}), ["zip", "sex"])
+    assert found.table(1) == [
+        ["rows", "unique", "", "in classes below 5", "in classes below 12"],
+        ["by all", "2", "50.0 %", "4", "4"],
+        ["by sex", "1", "25.0 %", "4", "4"],
+    ]
+    assert found.fewer == ["sex (2)", "zip (1)"]

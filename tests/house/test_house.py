@@ -57,6 +57,7 @@ ALLOWED_FROM = {
     "vl_convert": "publishing",
     "nicegui": "app",
     "fastapi": "app",
+    "starlette": "app",
     "uvicorn": "app",
     "typer": "cli",
     "tomlkit": "study",
