@@ -128,13 +128,6 @@ def test_a_file_in_another_encoding_is_a_finding(tmp_path):
     assert finding.what.startswith("the file must be text in UTF-8 or UTF-16, got the byte 0xfc in line 1")
 
 
-def test_only_files_are_checked(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        check_hierarchy(tmp_path / "none.csv")
-    with pytest.raises(TypeError, match=r"^path must be a path or an open text file, got 5$"):
-        check_hierarchy(5)
-
-
 COLUMN = pd.DataFrame({"q": ["a0", "b0", None]}, dtype=object)
 
 
@@ -214,24 +207,3 @@ def test_fractions_and_gaps_have_intervals_too():
         ["7", "[7.0, 7.5)", "[6.0, 8.0)", "*"],
         [None, None, None, "*"],
     ]
-
-
-def test_what_is_no_change_is_refused():
-    cities = Hierarchy([["Bonn", "Paris", "Rome"], ["DE", "FR", "IT"], ["*"] * 3])
-    for change, said in (
-        (lambda: merged(cities, 1, ["UK"], "x"), "level 1 must have the groups that are named, got 'UK'"),
-        (lambda: merged(cities, 1, ["DE"], "FR"), "a label of its own, got 'FR'"),
-        (lambda: merged(cities, 1, ["DE"], ""), "a label of its own, got ''"),
-        (lambda: merged(cities, 0, ["Bonn"], "x"), "level must be from 1 to 2, got 0"),
-        (lambda: merged(cities, 1, [], "x"), "got none without one"),
-        (lambda: moved(cities, 1, ["Bonn"], "UK"), "level 1 must have the groups that are named, got 'UK'"),
-        (lambda: moved(cities, 1, ["Oslo"], "DE"), "level 0 must have the groups that are named, got 'Oslo'"),
-        (lambda: split(cities, 1, ["Bonn"], "IT"), "a label of its own, got 'IT'"),
-        (lambda: split(cities, 2, ["DE"], "*"), "a label of its own"),
-        (lambda: with_widths(cities, [5]), "intervals need numbers, got 'Bonn', 'Paris', 'Rome'"),
-        (lambda: with_widths(Hierarchy.flat(["1"]), []), "at least one width"),
-        (lambda: with_widths(Hierarchy.flat(["1"]), [0]), "widths must be positive"),
-        (lambda: with_widths(Hierarchy.flat(["1"]), [5, 7]), "5"),
-    ):
-        with pytest.raises(ValueError, match=said):
-            change()
