@@ -295,8 +295,6 @@ def test_bit_strings_count_alike():
     levels = LatticeProblem(table, [GeneralLossMetric()], Violating(12), bounds)
     for x, node in ((np.ones(bits.n_var, bool), levels.xl), (np.zeros(bits.n_var, bool), levels.xu)):
         assert np.array_equal(bits.measure(x[np.newaxis]), levels.measure(node[np.newaxis].astype(int)))
-    with pytest.raises(ValueError, match="BranchAndBound proves one loss over bit strings, alone or beside k"):
-        minimize(BitStringProblem(table, [GeneralLossMetric(), KAnonymity(known=ONE)]), BranchAndBound())
 
 
 @pytest.mark.parametrize(
