@@ -17,7 +17,6 @@ from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import Kept, RecountError, codebook, release
 from pymoo_anon.publishing.release import Asked, recode
-from pymoo_anon.study.project import read_project
 from pymoo_anon.table import Hierarchy, Microdata
 
 CITIES = Hierarchy([["Bonn", "Nice", "Paris"], ["DE", "FR", "FR"], ["*", "*", "*"]])
@@ -155,31 +154,3 @@ def test_a_project_keeps_columns_as_coarse_as_it_says(coarse):
         "level 1 of a hierarchy of 2",
         "rounded to multiples of 20, clipped to 0 and 30",
     ]
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "words"),
-    [
-        ("round = 20", "round = 0", '[columns."note"] round must be a positive number, got 0'),
-        ("level = 1", "level = 9", '[columns."paid"] level must be from 0 to 2, got 9'),
-        ("clip = [0, 30]", "clip = [0]", "clip must be the least and the greatest number, such as [0, 90.5]"),
-        ("level = 1", "level = -1", "level must be a whole number from 0, got -1"),
-        (
-            "level = 1",
-            "",
-            '[columns."paid"] is kept as it stands and has a hierarchy: delete the line hierarchy = '
-            "'trees/paid.csv', or add level = 1 to keep the column at a level of it",
-        ),
-        (
-            'role = "sensitive"',
-            'role = "sensitive"\nround = 2',
-            "round is of the role 'keep', got the role",
-        ),
-    ],
-)
-def test_a_project_with_what_is_no_coarseness(coarse, before, after, words):
-    Path("my.toml").write_text(Path("my.toml").read_text(encoding="utf-8").replace(before, after), encoding="utf-8")
-    with pytest.raises(ValueError) as caught:
-        assert read_project(Path("my.toml")).kept
-    assert "my.toml: [columns." in str(caught.value)
-    assert words in str(caught.value)
