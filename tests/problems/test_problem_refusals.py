@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from pymoo.core.result import Result
+from pymoo.core.termination import NoTermination
 from refusals import check_refusal, refusals
 from tasks import eights, invented
 from test_bitstrings import LEAVES, WORK, make, string

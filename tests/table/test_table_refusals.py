@@ -14,6 +14,7 @@ from refusals import check_refusal, refusals
 from strategies import at_levels, renamed
 from test_taxonomy import PAIRS, WORKCLASS
 
+from pymoo_anon.engine import DistinctTuples
 from pymoo_anon.table import *
 from pymoo_anon.table.delimited import decoded
 from pymoo_anon.table.domain_values import Bins
@@ -22,11 +23,16 @@ from pymoo_anon.table.hierarchy_edits import merged, moved, split, with_widths
 
 NAN = float("nan")
 CITIES = Hierarchy([["Bonn", "Paris", "Rome"], ["DE", "FR", "IT"], ["*"] * 3])
+AB = Hierarchy.flat("ab")
 TWO_BINS = Bins((0, 5, 10), "left", True)
 
 
 def from_frame(**changes):
     return Microdata.from_frame(**{"frame": persons(), "quasi_identifiers": QUASI, **changes})
+
+
+def of_ab(hierarchy=AB):
+    return Microdata.from_frame(pd.DataFrame({"p": ["a", "b"]}), {"p": hierarchy})
 
 
 def by_age(groups):
