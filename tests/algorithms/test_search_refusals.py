@@ -1,6 +1,8 @@
 """What algorithms, operators, archives, indicators and proofs refuse, and in which words."""
 
 import numpy as np
+from pymoo.algorithms.moo.nsga2 import NSGA2, RankAndCrowdingSurvival
+from pymoo.core.mixed import MixedVariableGA
 from pymoo.core.population import Population
 from pymoo.optimize import minimize
 from refusals import check_refusal, refusals
