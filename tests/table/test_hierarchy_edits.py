@@ -14,8 +14,6 @@ from strategies import hierarchies
 from pymoo_anon.table import Finding, Hierarchy, Microdata, check_hierarchy
 from pymoo_anon.table.hierarchy_edits import merged, moved, split, with_widths
 
-SEX = "Male;M;*\nFemale;F;*\n"
-
 
 def said(text, values=None):
     return [str(finding) for finding in check_hierarchy(io.StringIO(text, newline=""), values)]
