@@ -7,16 +7,28 @@ import pytest
 
 
 def refusals(test):
-    """Parametrize a test with the expressions and errors of `refusals.txt` beside its file."""
-    lines = Path(test).with_name("refusals.txt").read_text(encoding="utf-8").splitlines()
-    cases = [(line[4:], lines[i + 1]) for i, line in enumerate(lines) if line.startswith(">>> ")]
-    return pytest.mark.parametrize(("expression", "error"), cases, ids=[expression for expression, _ in cases])
+    """Parametrize a test with the sections of `refusals.txt` beside its file, each a title and its expressions."""
+    sections = Path(test).with_name("refusals.txt").read_text(encoding="utf-8").split("\n# ")[1:]
+    return pytest.mark.parametrize("section", sections, ids=[section.partition("\n")[0] for section in sections])
 
 
-def check_refusal(expression, error, names):
-    """Check that an expression, with the names of a test's module, raises an error of this type and sentence."""
-    kind, _, sentence = error.partition(": ")
-    with pytest.raises(eval(kind, names)) as caught:
+def raised(expression, names):
+    """Return the error of an expression, or None."""
+    try:
         eval(expression, names)
-    told = str(caught.value.args[0])
-    assert re.fullmatch(re.escape(sentence).replace("…", ".*"), told), told
+    except Exception as error:
+        return error
+    return None
+
+
+def check_refusals(section, names):
+    """Check that each expression, with the names of a test's module, raises its error with its sentence."""
+    lines, wrong = section.splitlines(), []
+    for place, line in enumerate(lines):
+        if line.startswith(">>> "):
+            error = raised(line[4:], names)
+            kind, _, sentence = lines[place + 1].partition(": ")
+            pattern = re.escape(sentence).replace("…", ".*")
+            if not isinstance(error, eval(kind, names)) or not re.fullmatch(pattern, str(error.args[0])):
+                wrong.append(f"{line}\n{error!r}")
+    assert not wrong, "\n".join(wrong)

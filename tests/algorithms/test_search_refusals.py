@@ -5,7 +5,7 @@ from pymoo.algorithms.moo.nsga2 import NSGA2, RankAndCrowdingSurvival
 from pymoo.core.mixed import MixedVariableGA
 from pymoo.core.population import Population
 from pymoo.optimize import minimize
-from refusals import check_refusal, refusals
+from refusals import check_refusals, refusals
 from test_pbgea_options import NODES
 from test_preference import TABLE, preferring
 
@@ -40,8 +40,8 @@ def proven(*objectives):
 
 
 @refusals(__file__)
-def test_what_is_refused(expression, error):
-    check_refusal(expression, error, globals())
+def test_what_is_refused(section):
+    check_refusals(section, globals())
     # Tolerances are checked before anything is evaluated, and what is refused enters no archive.
     assert THREE.n_unique == 0
     assert ARCHIVE.F.tolist() == [[0, 1], [1, 0]]

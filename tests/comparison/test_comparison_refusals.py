@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pandas as pd
-from refusals import check_refusal, refusals
+from refusals import check_refusals, refusals
 from strategies import one_class_each
 from test_comparator_sets import LeastOfAll, MostImproved
 from test_comparators import LOSS, OTHER
@@ -52,5 +52,5 @@ def own(kind=Comparator, name="own", **attributes):
 
 
 @refusals(__file__)
-def test_what_is_refused(expression, error):
-    check_refusal(expression, error, globals())
+def test_what_is_refused(section):
+    check_refusals(section, globals())

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from pymoo.core.result import Result
 from pymoo.core.termination import NoTermination
-from refusals import check_refusal, refusals
+from refusals import check_refusals, refusals
 from tasks import eights, invented
 from test_bitstrings import LEAVES, WORK, make, string
 from test_lattice_sizes import wide
@@ -36,8 +36,8 @@ def lattice(table=SMALL.table, objectives=GOALS, **options):
 
 
 @refusals(__file__)
-def test_what_is_refused(expression, error):
-    check_refusal(expression, error, globals())
+def test_what_is_refused(section):
+    check_refusals(section, globals())
     # What is refused is not evaluated.
     assert SMALL.n_unique == STRINGS.n_unique == 0
     assert SMALL.n_threads == 1

@@ -10,7 +10,7 @@ from persons_of_a_report import BRACES, X, problem
 from persons_of_a_report import frame as persons
 from persons_of_a_report import table as table_of_persons
 from pymoo.core.result import Result
-from refusals import check_refusal, refusals
+from refusals import check_refusals, refusals
 from tasks import invented
 from test_averages import FRAME as PAID
 from test_averages import MEANS
@@ -73,7 +73,7 @@ def report(front=OF_PERSONS, row=5, choice=None, **options):
 
 
 @refusals(__file__)
-def test_what_is_refused(expression, error, tmp_path, monkeypatch):
+def test_what_is_refused(section, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    check_refusal(expression, error, globals())
+    check_refusals(section, globals())
     assert os.listdir() == []

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from errors import refused
 from persons import AGES, QUASI, persons
-from refusals import check_refusal, refusals
+from refusals import check_refusals, refusals
 from strategies import at_levels, renamed
 from test_taxonomy import PAIRS, WORKCLASS
 
@@ -50,9 +50,9 @@ def csv(text):
 def written(levels):
     """Write a hierarchy, where nothing is written."""
     try:
-        Hierarchy(levels).to_csv("h.csv")
+        Hierarchy(levels).to_csv("w.csv")
     finally:
-        assert not Path("h.csv").exists()
+        assert not Path("w.csv").exists()
 
 
 def tree(given):
@@ -68,6 +68,6 @@ def below(*children):
 
 
 @refusals(__file__)
-def test_what_is_refused(expression, error, tmp_path, monkeypatch):
+def test_what_is_refused(section, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    check_refusal(expression, error, globals())
+    check_refusals(section, globals())

@@ -9,7 +9,7 @@ from pymoo.core.duplicate import NoDuplicateElimination
 from pymoo.operators.mutation.pm import PM
 from pymoo.operators.sampling.rnd import FloatRandomSampling, IntegerRandomSampling
 from pymoo.problems import get_problem
-from refusals import check_refusal, refusals
+from refusals import check_refusals, refusals
 
 from pymoo_anon.algorithms import *
 from pymoo_anon.objectives import *
@@ -34,5 +34,5 @@ def space(kind):
 
 
 @refusals(__file__)
-def test_what_is_found_and_refused(expression, error):
-    check_refusal(expression, error, globals())
+def test_what_is_found_and_refused(section):
+    check_refusals(section, globals())

@@ -2,7 +2,7 @@
 
 import numpy as np
 from pymoo.core.result import Result
-from refusals import check_refusal, refusals
+from refusals import check_refusals, refusals
 from test_visualization import GLM, K, lattice_of, problem_of
 from vectors import SIZES, table_of
 
@@ -18,5 +18,5 @@ MANY = PropertyVector([1], table_of([201]), "x", True)
 
 
 @refusals(__file__)
-def test_what_is_refused(expression, error):
-    check_refusal(expression, error, globals())
+def test_what_is_refused(section):
+    check_refusals(section, globals())
