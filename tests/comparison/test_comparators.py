@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from errors import refused
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from vectors import (
@@ -165,38 +164,6 @@ def test_no_comparator_is_deep_or_of_two_kinds():
         assert Comparator in above
         assert len(above) <= 2
         assert all(len(kind.__bases__) == 1 for kind in type(one).__mro__[:-1])
-
-
-# Refusals.
-
-
-OTHER = PropertyVector([1, 2], table_of([2, 1]), "class size", True)
-LOSS = measured(TupleLoss(), "T3a")
-
-
-@pytest.mark.parametrize("comparator", [*EVERY, Binary()], ids=repr)
-@pytest.mark.parametrize(
-    ("d1", "d2", "message"),
-    [
-        ([1, 2, 3], [1, 2], "d2 must be as long as d1, which has 3 values, got 2"),
-        ([1, np.nan], [1, 2], "d1 must be finite and at most 1e+150, got nan"),
-        ([1, 2], [np.inf, 2], "d2 must be finite and at most 1e+150, got inf"),
-        ([], [], "d1 must be a vector of at least one number, got shape (0,)"),
-        ([1, "x"], [1, 2], "d1 must be a vector of numbers, got [1, 'x']"),
-        (OTHER, SIZES["T4"], "d1 and d2 must be of one table, got vectors of two Microdata objects"),
-        (SIZES["T4"], LOSS, f"d1 and d2 must be of one property, got {SIZES['T4']!r} and {LOSS!r}"),
-        (
-            SIZES["T4"],
-            np.ones(10),
-            f"d1 and d2 must both be a PropertyVector or both plain arrays, got {SIZES['T4']!r} and an array of shape "
-            "(10,); PropertyVector.expand() makes an array of all tuples",
-        ),
-    ],
-)
-def test_what_cannot_be_compared(comparator, d1, d2, message):
-    assert refused(ValueError, lambda: comparator.compare(d1, d2)) == message
-    if not isinstance(comparator, Binary):
-        assert refused(ValueError, lambda: comparator.index(d1, d2)) == message
 
 
 positive = groups(of=st.one_of(POSITIVE, REAL.filter(bool), st.floats(1e-150, 1e150)))

@@ -4,13 +4,14 @@ import dataclasses
 
 import numpy as np
 import pandas as pd
+from errors import refused
 from refusals import check_refusals, refusals
 from strategies import one_class_each
-from test_comparator_sets import LeastOfAll, MostImproved
-from test_comparators import LOSS, OTHER
+from test_comparator_sets import SETS, LeastOfAll, MostImproved
+from test_comparators import EVERY
 from test_comparison import EQUAL_WEIGHTS, SIZE, compared
 from test_population import LIMIT, ROWS, WAYS
-from vectors import SIZES, table_of
+from vectors import SIZES, Binary, measured, table_of
 
 from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import *
@@ -24,6 +25,8 @@ from pymoo_anon.table import *
 NAN, INF = float("nan"), float("inf")
 T3B = paper.TABLE.equivalence_classes(paper.GENERALIZATIONS["T3b"])
 T4 = paper.GENERALIZATIONS["T4"]
+OTHER = PropertyVector([1, 2], table_of([2, 1]), "class size", True)
+LOSS = measured(TupleLoss(), "T3a")
 FRAME = pd.DataFrame({"q": [0, 0, 1], "s": ["a", "b", "a"], "t": ["x", "y", "y"]})
 TABLE = Microdata.from_frame(FRAME, {"q": Hierarchy.flat([0, 1])}, ["s", "t"])
 VECTOR = PropertyVector([1, 2, 3], TABLE.tuples, "x", True, unit="s")
@@ -49,6 +52,24 @@ def batch(problem=CENSUS_PROBLEM, n=2):
 
 def own(kind=Comparator, name="own", **attributes):
     return type("Own", (kind,), {"name": name, **attributes})()
+
+
+def all_refuse(ask, *comparators):
+    """Raise the error that all comparators raise, in one sentence."""
+    (sentence,) = {refused(ValueError, lambda one=one: ask(one)) for one in comparators}
+    raise ValueError(sentence)
+
+
+def compare(d1, d2):
+    all_refuse(lambda one: one.compare(d1, d2), *EVERY, Binary())
+
+
+def index(d1, d2):
+    all_refuse(lambda one: one.index(d1, d2), *EVERY)
+
+
+def tournament(sets):
+    all_refuse(lambda one: one.tournament(sets), *SETS)
 
 
 @refusals(__file__)

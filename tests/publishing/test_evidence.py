@@ -1,7 +1,6 @@
 """The content of evidence, without values of the data, and its refusals."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,14 +18,12 @@ from evidence_of_a_release import (
     WHO,
     ZIPS,
     K,
-    claimed,
     told,
 )
-from pymoo.core.result import Result
 
 from pymoo_anon.objectives import EnhancedBetaLikeness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.publishing import evidence, read_evidence, write_evidence
+from pymoo_anon.publishing import read_evidence, write_evidence
 from pymoo_anon.table import Hierarchy, Microdata, Suppression
 
 
@@ -195,26 +192,6 @@ def test_names_survive(tmp_path):
     assert back["table"]["quasi_identifiers"][0]["name"] == 'a "q";\\n=é\\udc80'
     assert back["table"]["quasi_identifiers"][1]["name"] == "('x', 1)"
     assert "=é" in (tmp_path / "evidence.json").read_text(encoding="utf-8")
-
-
-# --- refusals -----------------------------------------------------------------------------------------------------
-
-
-def test_a_release_of_another_problem_is_refused():
-    made = claimed(PROBLEM, PROBLEM.front(PROBLEM.nodes(0, PROBLEM.n_nodes)).choose())
-    message = "released must be of the problem and the choice and claim 'k', 'l of grade', 'GLM'"
-    for claims in (pd.concat([made.claims, made.claims[:1]]), made.claims[1:], made.claims.assign(measure="m")):
-        with pytest.raises(ValueError, match=message):
-            told(released=replace(made, claims=claims))
-
-
-def test_a_choice_of_another_front_is_refused():
-    X = PROBLEM.nodes(0, PROBLEM.n_nodes)
-    choice = PROBLEM.front(X).choose()
-    res = Result()
-    res.X = X[::-1]
-    with pytest.raises(ValueError, match="choice must be one of the points of res"):
-        evidence(PROBLEM, res, choice, claimed(PROBLEM, choice), checksums={}, search={})
 
 
 def test_rules_of_ones_own_are_named_by_their_class():

@@ -1,11 +1,13 @@
 """What choices, releases, recounts, evidence and reports refuse, and in which words."""
 
+import operator
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from evidence_of_a_release import CHECKSUMS, changed, told
+from evidence_of_a_release import CHECKSUMS, PROBLEM, changed, claimed, told
 from persons_of_a_report import BRACES, X, problem
 from persons_of_a_report import frame as persons
 from persons_of_a_report import table as table_of_persons
@@ -15,7 +17,7 @@ from tasks import invented
 from test_averages import FRAME as PAID
 from test_averages import MEANS
 from test_averages import PROBLEM as OF_PAID
-from test_choosing import FRONT
+from test_choosing import FRONT, VALUES
 from test_choosing import PROBLEM as CHOSEN
 from test_explaining import problem_of
 from test_guarantees import MEANINGS, TOLD
@@ -33,6 +35,10 @@ from pymoo_anon.table import *
 NAN, INF = float("nan"), float("inf")
 K, L, GLM = KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()
 EVIDENCE = told()
+EVERY_NODE = PROBLEM.nodes(0, PROBLEM.n_nodes)
+CHOICE, REVERSED = PROBLEM.front(EVERY_NODE).choose(), EVERY_NODE[::-1]
+MADE = claimed(PROBLEM, CHOICE)
+BROKEN_BY_MARKS = hospital([GeneralLossMetric()], suppression=1)
 RECODED = Generalization({"age": [0, 0, 1], "sex": [0, 0]}, {"age": ["20–29", "30–39"], "sex": ["F"]})
 ORIGINAL = RELEASED.assign(age=[20] * 9, sex="F")
 OF_PERSONS = problem().front(X)

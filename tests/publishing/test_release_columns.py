@@ -16,7 +16,7 @@ from test_release import HOSPITAL, KEPT, ROLES, hospital
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.publishing import RecountError, evidence, release
+from pymoo_anon.publishing import evidence, release
 from pymoo_anon.publishing.release import uniqueness_of
 from pymoo_anon.publishing.report.values import columns_view
 from pymoo_anon.table import Hierarchy, Microdata
@@ -235,16 +235,6 @@ def test_what_the_choice_asked_for_is_promised_and_counted_again():
     assert made.claims.promised.tolist()[2:] == [3, 2, 0.9, 9]
     assert made.claims.recounted.tolist()[2:4] == [4, 3]
     assert made.claims.holds.all()
-
-
-def test_a_requirement_that_marked_rows_break_is_refused():
-    problem = hospital([GeneralLossMetric()], suppression=1)
-    choice = problem.front([[1, 1]]).choose(require=[K >= 3])
-    with pytest.raises(
-        RecountError,
-        match=r"counted again, k >= 3 is 1 where 3 was promised; to an attacker the rows marked \*, here 1,",
-    ):
-        release(HOSPITAL, problem, choice, **ROLES)
 
 
 def test_a_sensitive_column_that_is_nearly_unique_is_said():

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import re
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from itertools import pairwise
@@ -298,16 +297,6 @@ def test_one_label_for_one_set_at_two_levels_is_one_node():
 
 def test_what_is_missing_is_no_text():
     assert Hierarchy.flat(["None", "a"]).with_missing().nodes.labels == ("*", "None", "a", None)
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(17, "17"), (17.0, "17"), (Decimal("17.50"), "17.5"), (datetime(2021, 3, 5), "2021-03-05")]
-)
-def test_a_value_and_its_text_in_a_release_read_alike(number, text):
-    mixed = Hierarchy([[number, 18, 19], [text, text, "19"], ["*", "*", "*"]])
-    found = f"{text!r} stands for {number!r} at level 0 and for {number!r}, 18 at level 1"
-    with pytest.raises(ValueError, match=re.escape(found)):
-        _ = mixed.nodes
 
 
 DAYS = [date(2021, 3, 5), date(2021, 3, 6), date(1969, 12, 31)]

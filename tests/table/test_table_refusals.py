@@ -2,6 +2,7 @@
 
 import io
 import json
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -61,6 +62,11 @@ def tree(given):
     told = refused((TypeError, ValueError), lambda: Taxonomy.from_json("t.json"))
     assert told == f"t.json: {refused((TypeError, ValueError), lambda: Taxonomy(given))}"
     Taxonomy(given)
+
+
+def json_file(content):
+    Path("t.json").write_bytes(content)
+    Taxonomy.from_json("t.json")
 
 
 def below(*children):
