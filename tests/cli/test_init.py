@@ -172,28 +172,6 @@ def test_a_table_is_opened_once(monkeypatch):
         assert "# sex: 2 distinct values, 15 missing\n" in text
 
 
-ZIP = b"PK\3\4" + bytes(26)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (ZIP + b"[Content_Types].xml", "an Excel workbook; let its name end in .xlsx"),
-        (ZIP + b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "a workbook of LibreOffice; save the table "
-         "as CSV and name that file"),
-        (bytes.fromhex("d0cf11e0a1b11ae1"), "an Excel workbook of before 2007 or with a password; save it as .xlsx"),
-        (b"SQLite format 3\0", "an SQLite database; let its name end in .sqlite"),
-        (b"PAR1", "a Parquet file; let its name end in .parquet"),
-        (bytes(8) + b"DUCK", "a DuckDB database; name its table, duckdb:FILE:TABLE"),
-    ],
-    ids=range(6),
-)  # fmt: skip
-def test_files_of_other_formats_are_named(content, words):
-    Path("t.csv").write_bytes(content + bytes(99))
-    for asked in (["init", "t.csv"], ["hierarchy", "draft", "t.csv", "--column", "a"]):
-        assert refused(*asked) == f"t.csv must be a CSV file, got {words}"
-
-
 def test_the_file_holds_no_value():
     """Write names, counts and missing marks, but no value of a row."""
     _, text = init_patients(team=["?", "secret team"] * (ROWS // 2))

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shlex
 from functools import partial
 from pathlib import Path
 
@@ -84,28 +85,16 @@ def test_what_it_says_and_writes():
     assert sorted(os.listdir("mine-front")) == ["choice.json", *FILES, "search.npz"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "row"),
-    [
-        ([], 4),
-        (["--row", "2"], 2),
-        (["--row", "1"], 1),
-        (["--knee"], 2),
-        (["--most", "k"], 1),
-        (["--risk", "0.09"], 2),
-        (["--risk", "0.125"], 3),
-        (["--weights", "k=1,GLM=3"], 3),
-        (["--weights", "k=5, GLM=1"], 1),
-        (["--least", "marketer-risk"], 1),
-        (["--require", "marketer-risk<=0.1", "--require", "k<=20"], 3),
-        (["--require", "DM<=800", "--most", "k"], 2),
-    ],
-)
-def test_every_way_to_choose(arguments, row):
+PICKS = Path(__file__).with_name("picks.txt").read_text(encoding="utf-8").splitlines()[2:]
+
+
+@pytest.mark.parametrize("line", PICKS)
+def test_every_way_to_choose(line):
+    row, *arguments = shlex.split(line)
     result = run("pick", "mine.toml", *arguments)
     assert result.startswith(f"Row {row} of 4: ")
     assert max(map(len, result.splitlines())) <= 160
-    assert chosen()["row"] == row
+    assert chosen()["row"] == int(row)
 
 
 def test_a_choice_is_read_again():

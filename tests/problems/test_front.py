@@ -94,23 +94,13 @@ def test_a_front_of_a_front_is_the_front():
     assert np.array_equal(other.front(front).X, front.X)
 
 
-def test_a_front_of_nothing_is_empty_and_offers_no_choice():
+def test_a_front_of_nothing_is_empty():
     nothing = Result()
     front = PROBLEM.front(nothing)
     assert len(front) == len(front.to_frame()) == 0
     assert repr(front).startswith("Front of 0 points")
-    with pytest.raises(ValueError, match=r"^res must hold at least one point, got none$"):
-        front.choose()
     strict = LatticeProblem(invented(1), [K, GLM], constraints=[K >= 10_000])
     assert len(strict.front(NODES)) == 0
-    with pytest.raises(ValueError, match=rf"got {len(NODES)} points and none that does$"):
-        strict.front(NODES).choose()
-
-
-@pytest.mark.parametrize("wrong", [None, "x", b"x", {}])
-def test_what_is_no_front(wrong):
-    with pytest.raises(TypeError, match="res must be what minimize returned or an array of points"):
-        PROBLEM.front(wrong)
 
 
 def test_what_was_asked_for_stays_with_the_choice():

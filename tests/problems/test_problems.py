@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from errors import refused
 from pymoo.core.result import Result
 from pymoo.indicators.hv import HV
 from pymoo.indicators.igd import IGD
@@ -28,7 +27,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import LatticeProblem, base
 from pymoo_anon.problems.requirements import impossible
-from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
+from pymoo_anon.table import Below, Hierarchy, Microdata
 
 SIX = [
     KAnonymity(),
@@ -69,6 +68,10 @@ def problem():
     return LatticeProblem(
         small_table(), [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric()], suppression=0.05
     )
+
+
+def test_pymoos_upper_bounds_are_a_node(problem):
+    assert np.array_equal(problem.evaluate(problem.xu), problem.evaluate(np.array([3, 1, 2])))
 
 
 def test_decode_gives_groups_and_labels(problem):
@@ -188,64 +191,6 @@ def test_to_frame_of_one_solution_and_of_none(problem):
     assert problem.to_frame(res).to_numpy().tolist() == [[1, 0, 2, *natural, suppressed]]
     res.X = res.F = None
     assert problem.to_frame(res).shape == (0, 7)
-
-
-def test_bad_problems_are_refused():
-    table = small_table()
-    assert refused(ValueError, lambda: LatticeProblem(table, [])) == (
-        "objectives must name at least one objective, got none"
-    )
-    assert refused(ValueError, lambda: LatticeProblem(table, [KAnonymity(), KAnonymity()])) == (
-        "objectives must differ, given more than once: KAnonymity()"
-    )
-    assert refused(TypeError, lambda: LatticeProblem(table, [KAnonymity])) == (
-        f"objectives must be Objective instances, got {KAnonymity!r}"
-    )
-    assert refused(ValueError, lambda: LatticeProblem(table, [DistinctLDiversity("note")])) == (
-        "DistinctLDiversity('note') reads column 'note', which has no role in the table; "
-        "columns with a role: 'age', 'sex', 'zip', 'diagnosis'"
-    )
-    assert refused(TypeError, lambda: LatticeProblem(pd.DataFrame(), [KAnonymity()])) == (
-        "table must be a Microdata, got DataFrame; Microdata.from_frame makes one"
-    )
-    for bad in (-1, 60, 1.0, -0.1, True, float("nan")):
-        assert refused(ValueError, lambda bad=bad: LatticeProblem(table, [KAnonymity()], suppression=bad)) == (
-            "suppression must be a share of the tuples from 0.0 to below 1.0, or a whole number of tuples from 0"
-            f"{' to 59' if bad == 60 else ''}, got {bad!r}"
-        )
-    for bad in ("1", None, AtMost):
-        assert refused(TypeError, lambda bad=bad: LatticeProblem(table, [KAnonymity()], suppression=bad)) == (
-            f"suppression must be a number, AtMost, Below or Violating, got {bad!r}"
-        )
-    for bad in (0, 2.5):
-        assert refused(ValueError, lambda bad=bad: Below(bad)) == (
-            f"k of Below must be a positive whole number, got {bad!r}"
-        )
-    assert refused(ValueError, lambda: LatticeProblem(table, [KAnonymity()], suppression=Below(61))) == (
-        "k of Below must be at most 60, the rows, got 61"
-    )
-
-
-def test_bad_points_are_refused(problem):
-    assert refused(ValueError, lambda: problem.evaluate(np.array([[0.5, 0.0, 1.0]]))) == (
-        "X must hold whole generalization levels, got others; LatticeSampling, LevelCrossover and SingleStepMutation "
-        "keep them whole in any algorithm"
-    )
-    assert refused(ValueError, lambda: problem.evaluate(np.array([[0, 2, 1], [0, 0, -1]]))) == (
-        "X must hold levels from 0 to [3, 1, 2], got [0, 2, 1], [0, 0, -1]"
-    )
-    # Values that no integer holds are refused, too.
-    assert refused(ValueError, lambda: problem.evaluate(np.array([[np.inf, 1e300, 0]]))) == (
-        "X must hold levels from 0 to [3, 1, 2], got [inf, 1e+300, 0.0]"
-    )
-    assert refused(ValueError, lambda: problem.evaluate(np.array([[1j, 0, 0]]))).startswith("X must hold whole gener")
-    assert refused(ValueError, lambda: problem.decode([1, 1])) == (
-        "x must be one node, an array of 3 levels, got shape (2,)"
-    )
-    assert refused(ValueError, lambda: problem.evaluate([[1, 1, 1, 1]])) == (
-        "X must be nodes of 3 levels, an (n, 3) array, got shape (1, 4)"
-    )
-    assert np.array_equal(problem.evaluate(problem.xu), problem.evaluate(np.array([3, 1, 2])))
 
 
 def test_a_hierarchy_without_a_root_is_announced():

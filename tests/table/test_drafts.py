@@ -214,12 +214,6 @@ def test_days_of_a_year_or_so_get_a_row_each():
     assert draft_hierarchy([date(1950, 1, 1), date(1980, 1, 1), date(2000, 1, 1)]).hierarchy.n_values == 3
 
 
-AMBIGUOUS = (
-    "dates must tell by one of them whether the day or the month comes first, got {}; written like 2021-03-05 they "
-    "would"
-)
-
-
 @pytest.mark.parametrize(
     ("values", "kind", "reason"),
     [
@@ -374,28 +368,6 @@ def test_counts_are_those_of_the_values_or_given():
     counted = draft_hierarchy(["d", "c", "a", "b"], [1, 2, 5, 3])
     assert draft_hierarchy(column) == draft_hierarchy(pd.Series(column)) == counted
     assert draft_hierarchy(["d", "c", "a", "b", "a"], [1, 2, 4, 3, 1]) == counted
-
-
-def test_values_without_a_draft():
-    def said(*arguments):
-        return refused(ValueError, lambda: draft_hierarchy(*arguments))
-
-    assert said([]) == "values must hold at least one, got none"
-    assert said(["a"], [1, 2]) == "counts must be as many as the values, 1, got 2"
-    assert said(["a", "b"], [1, 0]) == "counts must be positive, got 0"
-    kinds = "kind must be 'auto', 'numbers', 'dates', 'ordered', 'codes', 'categories', got 'tree'"
-    assert said(["a"], None, "tree") == kinds
-    for value in ("x", "1e19"):
-        text = f"numbers must be at most 1e+18, or text that spells such, got {value!r}"
-        assert said(["1", value], None, "numbers") == text
-    dates = "dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got "
-    assert said(["2021-03-05", "x"], None, "dates") == f"{dates}'x'"
-    both = said(["13.01.2021", "01.13.2021"], None, "dates")
-    assert both == f"{dates}some with the day and some with the month first"
-    assert said(["01.02.2021"], None, "dates") == AMBIGUOUS.format("'01.02.2021'")
-    codes = "codes must have at most 40 characters, none of them '*', got "
-    assert said(["1*", "12"], None, "codes") == f"{codes}'1*'"
-    assert said(["1" * 41], None, "codes") == f"{codes}{'1' * 41!r}"
 
 
 def test_a_draft_of_a_large_column_is_made_quickly():

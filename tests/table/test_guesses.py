@@ -362,11 +362,6 @@ def test_long_texts_are_searched_at_their_beginnings_alone(monkeypatch):
     assert len(searched) == 6
 
 
-def test_columns_of_lists_are_none():
-    with pytest.raises(TypeError, match=r"^values must be single ones, such as text and numbers, got list$"):
-        guess_role("x", [[1], [2]])
-
-
 KINDS = ("pandas", "polars lazy", "duckdb")
 
 
