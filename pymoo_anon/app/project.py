@@ -17,12 +17,11 @@ from pymoo_anon.app.desk import Desk, Job
 from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, parts, show_rows, text
 from pymoo_anon.comparison.uniques import SMALL_CLASSES, Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
-from pymoo_anon.study.editing import OpenHierarchy, change_hierarchy, change_project, change_role
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, SUPPRESSED, path_from, source_of
 from pymoo_anon.study.options import Settings, bounds_of_adversary, command, measures_in, usual
-from pymoo_anon.study.project import ROLES, Project
-from pymoo_anon.study.proposal import Proposer, reading_of
+from pymoo_anon.study.project import ROLES, Project, change_project
+from pymoo_anon.study.proposal import Proposer, change_role, reading_of
 from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
 from pymoo_anon.table.delimited import text_of_file
@@ -200,7 +199,7 @@ def show_hierarchies(screen: Screen) -> None:
 def _save(desk: Desk, name: str, make: Callable[[], str] | None, known: str | None = None) -> None:
     """Write a hierarchy, or the one before, and read it again."""
     earlier = desk.undo.setdefault(name, [])
-    before = change_hierarchy(desk.project().quasi_identifiers[name], make() if make else earlier[-1], known)
+    before = edits.change_hierarchy(desk.project().quasi_identifiers[name], make() if make else earlier[-1], known)
     earlier.append(before) if make else earlier.pop()
     desk.hierarchy(name)
 
@@ -224,7 +223,7 @@ def _show_file(screen: Screen, name: str, file: Path) -> None:
     upload.props('accept=".csv,.txt" flat bordered').classes("import")
 
 
-def _show_levels(screen: Screen, name: str, opened: OpenHierarchy) -> None:
+def _show_levels(screen: Screen, name: str, opened: edits.OpenHierarchy) -> None:
     for finding in opened.findings:
         text(str(finding), "warning" if finding.severity != "note" else "")
     if not opened.findings:
@@ -261,7 +260,7 @@ def _show_levels(screen: Screen, name: str, opened: OpenHierarchy) -> None:
             button("Make intervals", change(lambda: edits.with_widths(hierarchy, list(map(float, parts(widths))))))
 
 
-def _group_table(hierarchy: Hierarchy, level: int, opened: OpenHierarchy) -> ui.table:
+def _group_table(hierarchy: Hierarchy, level: int, opened: edits.OpenHierarchy) -> ui.table:
     rows, n_values = opened.rows_of(level), np.bincount(hierarchy.groups[level])
     most, total = max(int(rows.max()), 1), max(int(rows.sum()), 1)
     made = [

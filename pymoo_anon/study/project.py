@@ -1,4 +1,4 @@
-"""The project file: one TOML file per table, which every command after `init` reads."""
+"""The project file: one TOML file per table, which every command after `init` reads, and changes of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from pymoo_anon._files import content_of
+from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.study import options
 from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, source_of
@@ -73,7 +73,7 @@ class ColumnDecision(NamedTuple):
     """Decision about a column."""
 
     role: str  # One of `ROLES`
-    hierarchy: Path | None  # The file with the hierarchy of a quasi-identifier, or of a kept column with a level
+    hierarchy: Path | None  # The file with its hierarchy, which a quasi-identifier and a kept column with a level use
     reason: str | None = None  # Why a column is kept, or None
     levels: tuple[int, int] | None = None  # The least and the greatest level of a quasi-identifier, or None for all
     weight: float | None = None  # How much a quasi-identifier counts in losses, or None for 1
@@ -406,7 +406,7 @@ def _column(path: Path, name: str, given: Any) -> ColumnDecision:
             f"{path}: {where} is kept as it stands and has a hierarchy: delete the line hierarchy = {hierarchy!r}, or "
             "add level = 1 to keep the column at a level of it"
         )
-    file = path.parent / hierarchy if hierarchy and role in ("quasi-identifier", "keep") else None
+    file = path.parent / hierarchy if hierarchy else None
     coarse = {key: read[key] for key in _COARSE if key in read}
     reason, levels, weight = (read.get(key) for key in ("reason", "levels", "weight"))
     return ColumnDecision(role, file, reason, levels, weight, MappingProxyType(coarse))
@@ -432,3 +432,32 @@ def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:
             raise ValueError(f"{path}: one column at most may be the {role}, got {examples(by_role[role])}")
     if "quasi-identifier" not in by_role:
         raise ValueError(f"{path}: at least one column must have the role quasi-identifier, got none")
+
+
+def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: str | None = None) -> None:
+    """Write values into a project file by the names of tables and key.
+
+    None, an empty text or list deletes a key, and a list of dicts becomes tables such as [[adversary]]. `known` is the
+    content that is changed. ValueError is raised where it is another one by now, or would be no project file.
+    """
+    text = content_of(path).decode("utf-8-sig")
+    if known is not None and text != known:
+        raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
+    content: Any = tomlkit.parse(text)
+    for (*tables, key), value in changes.items():
+        table, is_empty = content, value in (None, "", [])
+        for name in tables:
+            table = table.get(name, {}) if is_empty else table.setdefault(name, tomlkit.table())
+        if is_empty:
+            table.pop(key, None)
+        else:
+            table[key] = value
+    new = tomlkit.dumps(content)
+    if new == text:
+        return
+    with replaced(path) as temporary:
+        temporary.write_bytes(new.encode("utf-8"))
+        try:
+            read_project(temporary, decided=False)
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(temporary), str(path))) from None

@@ -22,9 +22,10 @@ import tomlkit
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.study.databases import only_table
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
+from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, check_named, file_names, path_from, source_of
 from pymoo_anon.study.options import is_project, parts_of, read_encoding
-from pymoo_anon.study.project import ROLES, read_project
+from pymoo_anon.study.project import OF_ROLE, ROLES, Project, change_project, read_project
 from pymoo_anon.table.delimited import csv_rows
 from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import WORDS, Draft
@@ -338,6 +339,25 @@ class Proposer:
             front=_toml(f"{project.stem}-front"),
             release=_toml(f"{project.stem}-release.csv"),
         )
+
+
+def change_role(project: Project, proposer: Proposer, name: str, role: str, known: str | None = None) -> None:
+    """Write the role of a column, and draft its hierarchy if it needs one.
+
+    `known` is the content of the project file that is changed. ValueError is raised where it is another one by now, or
+    no hierarchy fits the column.
+    """
+    own, folder = project.columns[name], project.path.parent
+    # With keys of another role the file would be refused.
+    changes: dict[str, Any] = {"role": role, **{key: None for key, other in OF_ROLE.items() if other != role}}
+    if role == "keep" and "level" not in own.coarse:
+        changes["hierarchy"] = None
+    if role == "quasi-identifier" and own.hierarchy is None:
+        columns = list(project.columns)
+        file = changes["hierarchy"] = f"{HIERARCHIES}/{dict(zip(columns, file_names(columns), strict=True))[name]}"
+        if not (folder / file).exists():
+            write_new(folder, {file: proposer.draft(name)}, project.files, False)
+    change_project(project.path, {("columns", name, key): value for key, value in changes.items()}, known)
 
 
 class KnownColumns(NamedTuple):

@@ -231,7 +231,9 @@ def test_what_is_no_change_is_refused():
         (lambda: with_widths(cities, [5]), "intervals need numbers, got 'Bonn', 'Paris', 'Rome'"),
         (lambda: with_widths(Hierarchy.flat(["1"]), []), "at least one width"),
         (lambda: with_widths(Hierarchy.flat(["1"]), [0]), "widths must be positive"),
-        (lambda: with_widths(Hierarchy.flat(["1"]), [5, 7]), "5"),
+        (lambda: with_widths(Hierarchy.flat(["1"]), [float("nan")]), "widths must be positive and finite, got nan"),
+        (lambda: with_widths(Hierarchy.flat(["1"]), [float("inf")]), "widths must be positive and finite, got inf"),
+        (lambda: with_widths(Hierarchy.flat(["1"]), [5, 7]), "widths must nest, each a larger multiple .*: 5, 7"),
     ):
         with pytest.raises(ValueError, match=said):
             change()
