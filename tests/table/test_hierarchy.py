@@ -453,6 +453,14 @@ def test_an_empty_text_is_missing_where_no_value_is_empty():
     assert bins.encode(["", None, 3]).tolist() == [-1, -1, 3]
 
 
+def test_a_missing_value_matches_no_text_that_spells_it():
+    gaps = [None, float("nan"), Decimal("nan"), pd.NaT, pd.NA]
+    texts = ["None", "nan", "NaN", "NaT", "<NA>"]
+    assert Hierarchy.flat(texts).encode(gaps).tolist() == [-1] * 5
+    for own in (Hierarchy.flat(texts), Hierarchy.flat(DAYS), Hierarchy.intervals(0, 2, [])):
+        assert own.with_missing().encode(gaps).tolist() == [own.n_values] * 5
+
+
 @given(st.datetimes(datetime(1, 1, 2), timezones=st.none() | st.timezones()))
 def test_any_moment_matches_its_own_day(moment):
     """Compare with Python's own calendar."""
