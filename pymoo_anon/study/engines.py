@@ -24,16 +24,7 @@ import narwhals as nw
 import pandas as pd
 
 from pymoo_anon._messages import counted, examples, repeated
-from pymoo_anon.study.databases import (
-    POSTGRES,
-    check_installed,
-    connected,
-    identifier,
-    read_database,
-    read_sqlite,
-    read_workbook,
-    write_workbook,
-)
+from pymoo_anon.study.databases import POSTGRES, check_installed, identifier, read_whole, write_workbook
 from pymoo_anon.study.names import Reading, Source, checksum, header_of
 from pymoo_anon.table.delimited import (
     PACKED,
@@ -47,7 +38,7 @@ from pymoo_anon.table.delimited import (
     separator_of,
     unpacked,
 )
-from pymoo_anon.table.frames import as_text, opened
+from pymoo_anon.table.frames import as_text, held, opened
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
@@ -58,7 +49,7 @@ _NAME_ENCODING = ", or name its encoding: init --encoding latin-1, encoding in [
 # No line of a CSV file may have more bytes.
 _LONGEST_LINE = 1 << 24
 
-# Numbers of the tables that DuckDB reads row by row.
+# Numbers of the tables that DuckDB holds.
 _TABLE_NUMBERS = count()
 
 #: The blanks that `strip` takes away around a field.
@@ -147,7 +138,7 @@ def _frame_of(source: Source, engine: str) -> Any:
             raise ValueError("it must come with the name of a table: --table NAME, or table in [data]")
         return _in_utc(import_module("duckdb").connect(str(source.path), read_only=True)).table(source.table)
     if source.kind in ("excel", "sqlite", "database"):
-        return _read_whole(source)
+        return registered(read_whole(source))
     assert source.path is not None
     if source.kind == "json":
         return _json_lines(source.path)
@@ -165,14 +156,12 @@ def _open_csv(reading: Reading, engine: str, choose: Callable[[list[str]], Seque
     # DuckDB binds a long expression for each column slowly.
     by_reader = empty if engine == "duckdb" and not reading.strip and reading.decimal == "." else ()
     if engine == "spark":
-        frame = _spark_table(path, dialect, reading.encoding)
+        _check_names_of_spark(columns)
+        frame, has_names = _spark_table(path, dialect, reading.encoding), True
     else:
-        frame = _duckdb_table(path, dialect, reading.encoding, by_reader)
+        frame, has_names = _duckdb_table(path, dialect, reading.encoding, by_reader), _are_names_of_duckdb(columns)
     # Any text may name a column of the file, so positions do until here.
     places = [f"column {dialect.names.index(name)}" for name in columns]
-    if engine == "spark":
-        _check_names_of_spark(columns)
-    has_names = engine == "spark" or _are_names_of_duckdb(columns)
     called = dict(zip(places, columns if has_names else places, strict=True))
     if by_reader:
         frame = frame.project(", ".join(f"{identifier(own)} AS {identifier(name)}" for own, name in called.items()))
@@ -337,14 +326,6 @@ def _in_utc(connection: Any) -> Any:
     return connection
 
 
-def _read_whole(source: Source) -> Any:
-    check_installed(source.kind)
-    if source.kind == "database":
-        with connected(source) as backend:
-            return registered(read_database(source, backend))
-    return registered(read_workbook(source) if source.kind == "excel" else read_sqlite(source))
-
-
 def registered(frame: Any) -> Any:
     """Return a table as a relation of DuckDB, or as pandas for odd names."""
     names = list(frame.columns if isinstance(frame, pd.DataFrame) else frame.column_names)
@@ -412,35 +393,29 @@ def _read_csv(
 
 def _duckdb_table(path: Path, dialect: Dialect, encoding: str | None, empty: Sequence[str]) -> Any:
     """Return the columns of a CSV file, `column 0`, ..., with some texts as missing values."""
+    n_columns = len(dialect.names)
     with _as_utf8(path, encoding) as plain:
         if plain is not None and _is_plain(plain, dialect):
-            frame = _duckdb_csv(plain, dialect, empty)
-            return frame if plain == path else _held(frame)
+            frame = _rows_of(_read_csv(plain, dialect.separator, '"', n_columns, dialect.has_header, empty))
+            return frame if plain == path else _kept(frame)
     # To read row by row raises if the file is wrong.
-    return _duckdb_rows(_even_rows(path, dialect, encoding), dialect, empty)
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "rows.csv")
+        with copy.open("w", encoding="utf-8", newline="") as file:
+            rows = _even_rows(path, dialect, encoding)
+            csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
+        # Its cells may hold other line ends, and a reader that begins in the middle would look for a row there.
+        options = {"parallel": "false", "new_line": r"'\n'"}
+        return _kept(_rows_of(_read_csv(copy, ",", '"', n_columns, False, empty, **options)))
 
 
-def _held(relation: Any) -> Any:
-    """Return a relation as a table of DuckDB, since its file will be gone."""
-    table = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
-    relation.query("pymoo_anon_view", f"CREATE TEMP TABLE {table} AS SELECT * FROM pymoo_anon_view")
-    return _connect().table(table)
-
-
-def _duckdb_csv(path: Path, dialect: Dialect, empty: Sequence[str]) -> Any:
-    called = _read_csv(path, dialect.separator, '"', len(dialect.names), dialect.has_header, empty)
+def _rows_of(called: str) -> Any:
     return _connect().sql(f"SELECT * FROM {called}")
 
 
-def _duckdb_rows(rows: Iterator[list[str]], dialect: Dialect, empty: Sequence[str]) -> Any:
-    """Return rows as a table of DuckDB, which reads them from a temporary file."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "rows.csv")
-        with path.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
-        # Its cells may hold other line ends, and a reader that begins in the middle would look for a row there.
-        called = _read_csv(path, ",", '"', len(dialect.names), False, empty, parallel="false", new_line=r"'\n'")
-        return _held(_connect().sql(f"SELECT * FROM {called}"))
+def _kept(relation: Any) -> Any:
+    """Return a relation as a table of DuckDB, since its file will be gone."""
+    return held(nw.from_native(relation)).to_native()
 
 
 # --- Spark ------------------------------------------------------------------------------------------------------------
@@ -450,34 +425,20 @@ def _spark() -> Any:
     return import_module("pyspark.sql").SparkSession.builder.getOrCreate()
 
 
-def _spark_schema(dialect: Dialect) -> Any:
-    types = import_module("pyspark.sql.types")
-    return types.StructType([types.StructField(f"column {i}", types.StringType()) for i in range(len(dialect.names))])
-
-
 def _spark_table(path: Path, dialect: Dialect, encoding: str | None) -> Any:
-    if encoding is None and _is_for_spark(path) and _is_plain(path, dialect):
-        return _spark_csv(path, dialect)
-    return _spark().createDataFrame(list(_even_rows(path, dialect, encoding)), _spark_schema(dialect))
+    types = import_module("pyspark.sql.types")
+    places = [f"column {i}" for i in range(len(dialect.names))]
+    schema = types.StructType([types.StructField(place, types.StringType()) for place in places])
+    if encoding is not None or not _is_for_spark(path) or not _is_plain(path, dialect):
+        return _spark().createDataFrame(list(_even_rows(path, dialect, encoding)), schema)
+    options = {"sep": dialect.separator, "quote": '"', "escape": '"', "emptyValue": "", "mode": "FAILFAST"}
+    return _spark().read.csv(str(path.resolve()), schema=schema, header=dialect.has_header, **options)
 
 
 def _is_for_spark(path: Path) -> bool:
     """Return whether Spark reads a path as one visible file."""
     is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path)))
     return not (begins_with(path, codecs.BOM_UTF8, PACKED, ZIPPED) or is_pattern or path.name.startswith((".", "_")))
-
-
-def _spark_csv(path: Path, dialect: Dialect) -> Any:
-    return _spark().read.csv(
-        str(path.resolve()),
-        schema=_spark_schema(dialect),
-        sep=dialect.separator,
-        quote='"',
-        escape='"',
-        header=dialect.has_header,
-        emptyValue="",
-        mode="FAILFAST",
-    )
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
