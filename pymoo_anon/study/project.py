@@ -284,44 +284,34 @@ def read_project(path: Path, decided: bool = True) -> Project:
     """
     content = _content(path)
     _check_keys(path, "the file", content, (*_TABLES, _ADVERSARIES, _AUDIENCES))
-    given: dict[str, Mapping[str, Any]] = {}
-    for name in _TABLES:
-        given[name] = content.get(name, {})
-        if not isinstance(given[name], Mapping):
-            raise ValueError(f"{path}: {name} must be a table, [{name}], got {given[name]!r:.80}")
-    data = _values(path, "data", given["data"], _DATA)
-    search = _values(path, "search", given["search"], options.file_keys(Settings))
+    given: dict[str, Any] = {name: content.get(name, {}) for name in _TABLES}
+    for name, table in given.items():
+        if not isinstance(table, Mapping):
+            raise ValueError(f"{path}: {name} must be a table, [{name}], got {table!r:.80}")
+    readers = {"data": _DATA, "search": options.file_keys(Settings), "release": _RELEASE, "report": _REPORT}
+    data, search, release, report = (_values(path, name, given[name], own) for name, own in readers.items())
     if "recoding" in search:
         search["local"] = search.pop("recoding")
     adversaries = _adversaries(path, content.get(_ADVERSARIES, []))
     if adversaries:
         search["require"] = [*search.get("require", []), *adversaries]
-    release = _values(path, "release", given["release"], _RELEASE)
-    report = _values(path, "report", given["report"], _REPORT)
     if "file" not in data:
         raise ValueError(f"{path}: [data] must have a key file, which names the table")
-    folder = path.parent
-    missing = data.pop("missing", "raise")
-    try:
-        reading = Reading(source_of(data.pop("file"), folder, data.pop("table", None)), **data)
-    except ValueError as error:
-        raise ValueError(f"{path}: [data] file: {error}") from None
-    try:
-        target = source_of(release.pop("file", f"{path.stem}-release.csv"), folder, release.pop("table", None))
-    except ValueError as error:
-        raise ValueError(f"{path}: [release] file: {error}") from None
+    source = _place(path, "data", data)
+    target = _place(path, "release", {"file": f"{path.stem}-release.csv", **release})
+    reading = Reading(source, **{key: value for key, value in data.items() if key not in ("file", "table", "missing")})
     columns = {name: _column(path, name, value) for name, value in given["columns"].items()}
     if decided:
         _check_roles(path, columns)
     return Project(
         path,
         reading,
-        missing,
+        missing=data.get("missing", "raise"),
         columns=MappingProxyType(columns),
         search=MappingProxyType({key: value for key, value in search.items() if key != "output"} | _wishes(columns)),
         adversaries=adversaries,
         audiences=MappingProxyType(_audiences(path, content.get(_AUDIENCES, []))),
-        output=folder / search.get("output", f"{path.stem}-front"),
+        output=path.parent / search.get("output", f"{path.stem}-front"),
         release=target,
         suppressed=release.get("suppressed", "mark"),
         report=MappingProxyType(report),
@@ -338,6 +328,13 @@ def _content(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
     except (TOMLKitError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}") from None
+
+
+def _place(path: Path, table: str, given: Mapping[str, Any]) -> Source:
+    try:
+        return source_of(given["file"], path.parent, given.get("table"))
+    except ValueError as error:
+        raise ValueError(f"{path}: [{table}] file: {error}") from None
 
 
 def _wishes(columns: Mapping[str, ColumnDecision]) -> dict[str, list[str]]:

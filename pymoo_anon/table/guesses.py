@@ -179,7 +179,7 @@ def kind_of_values(profile: Profile) -> str:
 
 def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
     """Count the values of columns."""
-    (n_rows,) = totals(nw.from_native(aliased(frame, names)[0]), n=nw.len())
+    (n_rows,) = totals(aliased(frame, names)[0], n=nw.len())
     if not n_rows:
         raise ValueError("the table must have at least one row, got none")
     return [_profile_of(frame, name, n_rows) for name in names]
@@ -456,12 +456,12 @@ def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
     pairs = [(name, names[0]) for names in alike.values() for name in names[1:]]
     if not pairs:
         return {}
-    native, aliases = aliased(frame, [name for pair in pairs for name in pair])
+    table, aliases = aliased(frame, [name for pair in pairs for name in pair])
     columns = zip(map(as_text, aliases[::2]), map(as_text, aliases[1::2]), strict=True)
     same = [
         nw.when((a == b) | (a.is_null() & b.is_null())).then(nw.lit(1)).otherwise(nw.lit(0)).sum() for a, b in columns
     ]
-    counts = totals(nw.from_native(native), **{f"pair {i}": own for i, own in enumerate(same)})
+    counts = totals(table, **{f"pair {i}": own for i, own in enumerate(same)})
     return {a: b for (a, b), n in zip(pairs, counts, strict=True) if n == profiles[0].n_rows}
 
 
@@ -475,8 +475,7 @@ def nearly_empty_rows(frame: Any, profiles: Sequence[Profile]) -> tuple[int, lis
     # Without gaps in most columns there is no such row, and none is read.
     if len(compared) < _FEWEST_COMPARED or 2 * sum(own.n_missing > 0 for own in compared) <= len(compared):
         return 0, []
-    native, aliases = aliased(frame, [own.name for own in compared])
-    table: Any = nw.from_native(native)
+    table, aliases = aliased(frame, [own.name for own in compared])
     n_gaps = nw.sum_horizontal(*(missing(table, alias).cast(nw.Int64) for alias in aliases))
     found = table.with_columns(n_gaps.alias(COUNT)).filter(nw.col(COUNT) * 2 > len(aliases))
     (n,) = totals(found, n=nw.len())
@@ -501,8 +500,7 @@ def decided_columns(
     if len(names) < 2:
         return found
     wanted = list(dict.fromkeys([*own, names[0] if person is None else person]))
-    native, aliases = aliased(frame, wanted)
-    table: Any = nw.from_native(native)
+    table, aliases = aliased(frame, wanted)
     alias = dict(zip(wanted, aliases, strict=True))
     some = _first_codes(table)
     for place, name in enumerate(names[:-1]):
