@@ -34,6 +34,7 @@ from pymoo_anon.table.frames import at_hand
 from pymoo_anon.table.guesses import (
     MOST_VALUES,
     Profile,
+    check_single_values,
     decided_columns,
     equal_columns,
     guess_of,
@@ -156,7 +157,9 @@ class Proposer:
         frame = open_frame(reading, list)
         #: The table, read once.
         self.frame = at_hand(frame) if reading.source.kind == "csv" else frame
-        profiles = profiles_of(self.frame, nw.from_native(self.frame).collect_schema().names())
+        names = nw.from_native(self.frame).collect_schema().names()
+        check_single_values(self.frame, names)
+        profiles = profiles_of(self.frame, names)
         self._empty = _never_values(profiles)
         #: Counts of the values of each column.
         self.profiles = self._without(profiles)

@@ -14,6 +14,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from pymoo_anon._messages import examples
 from pymoo_anon.table.domain_values import Name, is_missing, read_numbers, tallied
 from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lettered, role_of_word, split_words
 from pymoo_anon.table.frames import (
@@ -152,6 +153,7 @@ def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
         ValueError: The frame has no row.
         TypeError: A column holds lists or the like.
     """
+    check_single_values(frame, names)
     return {profile.name: guess_of(profile) for profile in profiles_of(frame, names)}
 
 
@@ -175,6 +177,13 @@ def kind_of_values(profile: Profile) -> str:
     """Return the kind of nearly all values of a column: "numbers", "dates" or "texts"."""
     column = _Column(profile)
     return "dates" if column.are_dates else "numbers" if column.numbers else "texts"
+
+
+def check_single_values(frame: Any, names: Sequence[Name]) -> None:
+    """Raise TypeError for columns of lists or objects."""
+    dtypes = aliased(frame, names)[0].collect_schema().dtypes()
+    if nested := [name for name, dtype in zip(names, dtypes, strict=True) if dtype.is_nested()]:
+        raise TypeError(f"columns must hold single values, got lists or objects in {examples(nested)}; leave them out")
 
 
 def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
