@@ -26,19 +26,8 @@ import pandas as pd
 from pymoo_anon._messages import counted, examples, repeated
 from pymoo_anon.study.databases import POSTGRES, check_installed, identifier, read_whole, write_workbook
 from pymoo_anon.study.names import Reading, Source, checksum, header_of
-from pymoo_anon.table.delimited import (
-    PACKED,
-    ZIPPED,
-    begins_with,
-    bytes_of,
-    csv_rows,
-    decoded,
-    has_nul,
-    mark_and_encoding,
-    separator_of,
-    unpacked,
-)
-from pymoo_anon.table.frames import as_text, held, opened
+from pymoo_anon.table import delimited
+from pymoo_anon.table.frames import as_text, opened
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
@@ -70,10 +59,10 @@ class Dialect(NamedTuple):
 def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False, encoding: str | None = None) -> Dialect:
     """Recognise the format of a CSV file by its first rows."""
     text = head_of(path, encoding)
-    separator = separator_of(text)
+    separator = delimited.separator_of(text)
     if names is not None:
         return Dialect(separator, list(names), False)
-    header = next(csv_rows(text, separator, str(path)), [])
+    header = next(delimited.csv_rows(text, separator, str(path)), [])
     if strip:
         header = [name.strip(BLANKS) for name in header]
     if not any(header):
@@ -83,9 +72,9 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False, enc
 
 def head_of(path: Path, encoding: str | None = None) -> str:
     """Return the first lines of a file, the last perhaps cut."""
-    data = bytes_of(path, _HEAD + 1)
+    data = delimited.bytes_of(path, _HEAD + 1)
     whole = len(data) <= _HEAD
-    text = decoded(data[:_HEAD], str(path), whole, encoding, _NAME_ENCODING)
+    text = delimited.decoded(data[:_HEAD], str(path), whole, encoding, _NAME_ENCODING)
     return text if whole else text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
 
 
@@ -190,7 +179,7 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
     DuckDB accepts a NUL, one more empty field at the end of a row, and blanks beside a quoted field. So it reads lines
     here, which raises for another encoding, and compares each with a regular expression.
     """
-    if has_nul(path):
+    if delimited.has_nul(path):
         return False
     sign = re.escape(dialect.separator)
     field = f'(?:[^"\r{sign}]*|"(?:[^"\r]|"")*")'
@@ -209,13 +198,13 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
 @contextmanager
 def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
     """Yield the file or its copy in UTF-8, or None for wrong text."""
-    mark, known = mark_and_encoding(bytes_of(path, 4), encoding)
-    if known == "utf-8" and not begins_with(path, ZIPPED):
+    mark, known = delimited.mark_and_encoding(delimited.bytes_of(path, 4), encoding)
+    if known == "utf-8" and not delimited.begins_with(path, delimited.ZIPPED):
         yield path
         return
     with TemporaryDirectory() as folder:
         copy = Path(folder, "copy.csv")
-        with unpacked(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
+        with delimited.unpacked(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
             file.read(len(mark))
             decoder, is_right = codecs.getincrementaldecoder(known)(), True
             try:
@@ -230,8 +219,8 @@ def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
 def _even_rows(path: Path, dialect: Dialect, encoding: str | None) -> Iterator[list[str]]:
     """Yield the rows of a CSV file, or raise on wrong numbers of fields."""
     n_fields = len(dialect.names)
-    text = decoded(bytes_of(path), str(path), True, encoding, _NAME_ENCODING)
-    rows = csv_rows(text, dialect.separator, str(path))
+    text = delimited.decoded(delimited.bytes_of(path), str(path), True, encoding, _NAME_ENCODING)
+    rows = delimited.csv_rows(text, dialect.separator, str(path))
     if dialect.has_header:
         next(rows)
     uneven: list[int] = []
@@ -383,7 +372,7 @@ def _read_csv(
         "escape": _quoted(quote),
         "header": str(has_header).lower(),
         "max_line_size": str(_LONGEST_LINE),
-        "compression": "'gzip'" if begins_with(path, PACKED) else "'none'",
+        "compression": "'gzip'" if delimited.begins_with(path, delimited.PACKED) else "'none'",
         "hive_partitioning": "false",
         **({"nullstr": f"[{', '.join(map(_quoted, empty))}]"} if empty else {}),
         **others,
@@ -414,8 +403,10 @@ def _rows_of(called: str) -> Any:
 
 
 def _kept(relation: Any) -> Any:
-    """Return a relation as a table of DuckDB, since its file will be gone."""
-    return held(nw.from_native(relation)).to_native()
+    """Return a relation as a table of DuckDB, which does not look for the file again."""
+    table = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
+    relation.query("pymoo_anon_view", f"CREATE TEMP TABLE {table} AS SELECT * FROM pymoo_anon_view")
+    return _connect().table(table)
 
 
 # --- Spark ------------------------------------------------------------------------------------------------------------
@@ -437,8 +428,8 @@ def _spark_table(path: Path, dialect: Dialect, encoding: str | None) -> Any:
 
 def _is_for_spark(path: Path) -> bool:
     """Return whether Spark reads a path as one visible file."""
-    is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path)))
-    return not (begins_with(path, codecs.BOM_UTF8, PACKED, ZIPPED) or is_pattern or path.name.startswith((".", "_")))
+    is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path))) or path.name.startswith((".", "_"))
+    return not is_pattern and not delimited.begins_with(path, codecs.BOM_UTF8, delimited.PACKED, delimited.ZIPPED)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------

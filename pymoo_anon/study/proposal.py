@@ -26,22 +26,12 @@ from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, check_named, file_names, path_from, source_of
 from pymoo_anon.study.options import is_project, parts_of, read_encoding
 from pymoo_anon.study.project import OF_ROLE, ROLES, Project, change_project, read_project
+from pymoo_anon.table import guesses
 from pymoo_anon.table.delimited import csv_rows
 from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import WORDS, Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
-from pymoo_anon.table.guesses import (
-    MOST_VALUES,
-    Profile,
-    check_single_values,
-    decided_columns,
-    equal_columns,
-    guess_of,
-    kind_of_values,
-    nearly_empty_rows,
-    profiles_of,
-)
 
 #: Reasons for dropping a column that tells nothing beside another one.
 EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
@@ -63,7 +53,7 @@ _TODO = """\
 class ColumnLooks(NamedTuple):
     """Values of a column, and the guess from them."""
 
-    profile: Profile  # Its counts
+    profile: guesses.Profile  # Its counts
     kind: str  # Kind of its values: "numbers", "dates" or "texts"
     role: str  # Its guessed role
     reason: str  # Why, in one line
@@ -72,7 +62,7 @@ class ColumnLooks(NamedTuple):
 class ColumnProposal(NamedTuple):
     """Proposal for a column."""
 
-    profile: Profile  # Its counts
+    profile: guesses.Profile  # Its counts
     role: str  # Its guessed role
     reason: str  # Why, in one line
     hierarchy: str  # Path of its hierarchy in the project file, or nothing
@@ -158,8 +148,8 @@ class Proposer:
         #: The table, read once.
         self.frame = at_hand(frame) if reading.source.kind == "csv" else frame
         names = nw.from_native(self.frame).collect_schema().names()
-        check_single_values(self.frame, names)
-        profiles = profiles_of(self.frame, names)
+        guesses.check_single_values(self.frame, names)
+        profiles = guesses.profiles_of(self.frame, names)
         self._empty = _never_values(profiles)
         #: Counts of the values of each column.
         self.profiles = self._without(profiles)
@@ -179,7 +169,7 @@ class Proposer:
     def looks(self) -> list[ColumnLooks]:
         """Kind and guessed role of every column."""
         roles = self.roles()
-        return [ColumnLooks(own, kind_of_values(own), *roles[own.name]) for own in self.profiles]
+        return [ColumnLooks(own, guesses.kind_of_values(own), *roles[own.name]) for own in self.profiles]
 
     def draft(self, name: str) -> str:
         """Return the text of a drafted hierarchy of a column."""
@@ -212,20 +202,20 @@ class Proposer:
         return Proposal(columns, texts, proposed, others, self._about_rows())
 
     def _about_rows(self) -> str | None:
-        n, values = nearly_empty_rows(self.frame, self.profiles)
+        n, values = guesses.nearly_empty_rows(self.frame, self.profiles)
         if not n:
             return None
         verb, held = "holds" if n == 1 else "hold", f" but {examples(values, most=2)}" if values else ""
         rows = counted(n, "row", "rows")
         return f"{rows} {verb} nothing in most columns{held}: totals, notes or blank lines? Take them out of the table."
 
-    def _without(self, profiles: Sequence[Profile]) -> list[Profile]:
+    def _without(self, profiles: Sequence[guesses.Profile]) -> list[guesses.Profile]:
         """Count texts that stand for no value as missing."""
         if not self._empty:
             return list(profiles)
         sampled = [profile.name for profile in profiles if profile.is_sampled]
         reading = self.reading._replace(empty=tuple(self._empty))
-        again = profiles_of(open_frame(reading, list), sampled) if sampled else []
+        again = guesses.profiles_of(open_frame(reading, list), sampled) if sampled else []
         counted_again = {profile.name: profile for profile in again}
         return [counted_again.get(profile.name) or profile.without(self._empty) for profile in profiles]
 
@@ -243,7 +233,7 @@ class Proposer:
         return {name: path_from(beside, path) for name, path in found.items()}
 
     def _decisions(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-        decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in self.profiles}
+        decisions = {own.name: asked.get(own.name) or guesses.guess_of(own)[:2] for own in self.profiles}
         persons = [name for name, (role, _) in asked.items() if role == "person"]
         for name, (role, reason) in decisions.items():
             if role == "person" and name not in persons:
@@ -266,14 +256,14 @@ class Proposer:
         # Of two equal ones that stays which protects persons best.
         order = ("person", "identifier", "drop", "sensitive", "label", "quasi-identifier", "keep", "other")
         free = [own for own in self.profiles if roles[own.name] != "drop" or own.name not in asked]
-        equal = equal_columns(self.frame, sorted(free, key=lambda own: order.index(roles[own.name])))
+        equal = guesses.equal_columns(self.frame, sorted(free, key=lambda own: order.index(roles[own.name])))
         found = {a: (EQUAL, f"it equals {b!r} in every row") for a, b in equal.items() if roles[a] != "drop"}
         used = [own for own in free if own.name not in found and roles[own.name] in order[3:]]
         person = next((name for name, role in roles.items() if role == "person"), None)
         # A column of another role may be left out, and generalized ones tell less.
         for role in ("quasi-identifier", "sensitive", "other"):
             alike = [own.name for own in used if roles[own.name] == role and not (role == "other" and _may_be_key(own))]
-            decided = decided_columns(self.frame, used, alike, person)
+            decided = guesses.decided_columns(self.frame, used, alike, person)
             found |= {a: (DECIDED, f"{b!r} decides it: where {b!r} is the same, it is") for a, b in decided.items()}
         return {name: told for name, told in found.items() if name not in asked}
 
@@ -296,7 +286,7 @@ class Proposer:
             columns.append(ColumnProposal(profile, role, reason, own, text, levels, draft, beside))
         return columns
 
-    def _drafted(self, profile: Profile) -> tuple[str | None, str, Draft | None]:
+    def _drafted(self, profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
         """Draft a hierarchy once, and return its file, a description, and the draft."""
         if id(profile) not in self._drafts:
             self._drafts[id(profile)] = _drafted(profile)
@@ -410,9 +400,9 @@ def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, s
     return asked
 
 
-def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
+def _drafted(profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
     if profile.is_sampled:
-        return None, f"more than {MOST_VALUES:,} values make no hierarchy", None
+        return None, f"more than {guesses.MOST_VALUES:,} values make no hierarchy", None
     draft = draft_hierarchy(profile.values, profile.counts, name=profile.name)
     try:
         text = draft.hierarchy.to_csv()
@@ -422,12 +412,12 @@ def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
     return text, f"{draft.kind}, {counted(draft.hierarchy.length, 'level', 'levels')} above the values", draft
 
 
-def _may_be_key(profile: Profile) -> bool:
+def _may_be_key(profile: guesses.Profile) -> bool:
     """Return whether a column may number persons or groups, whose attributes it decides."""
     return profile.n_distinct > _MOST_CODES and not any("." in str(value) for value in profile.values[:_MOST_CODES])
 
 
-def _never_values(profiles: Sequence[Profile]) -> list[str]:
+def _never_values(profiles: Sequence[guesses.Profile]) -> list[str]:
     """Return the texts in a table that no column has as values.
 
     The "NA" of programs is a value where it stands among codes of two letters, as Namibia does among countries.

@@ -15,19 +15,9 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples
+from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name, is_missing, read_numbers, tallied
 from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lettered, role_of_word, split_words
-from pymoo_anon.table.frames import (
-    COUNT,
-    aliased,
-    as_text,
-    combinations_of,
-    factorized,
-    fetched,
-    missing,
-    sampled_values,
-    totals,
-)
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
@@ -181,26 +171,26 @@ def kind_of_values(profile: Profile) -> str:
 
 def check_single_values(frame: Any, names: Sequence[Name]) -> None:
     """Raise TypeError for columns of lists or objects."""
-    dtypes = aliased(frame, names)[0].collect_schema().dtypes()
+    dtypes = frames.aliased(frame, names)[0].collect_schema().dtypes()
     if nested := [name for name, dtype in zip(names, dtypes, strict=True) if dtype.is_nested()]:
         raise TypeError(f"columns must hold single values, got lists or objects in {examples(nested)}; leave them out")
 
 
 def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
     """Count the values of columns."""
-    (n_rows,) = totals(aliased(frame, names)[0], n=nw.len())
+    (n_rows,) = frames.totals(frames.aliased(frame, names)[0], n=nw.len())
     if not n_rows:
         raise ValueError("the table must have at least one row, got none")
     return [_profile_of(frame, name, n_rows) for name in names]
 
 
 def _profile_of(frame: Any, name: Name, n_rows: int) -> Profile:
-    found = combinations_of(frame, [name], MOST_VALUES + 2)
+    found = frames.combinations_of(frame, [name], MOST_VALUES + 2)
     values, counts = found.columns[name].astype(object), found.weights
     absent = values.isna().to_numpy()
     n_missing, n_distinct = int(counts[absent].sum()), int((~absent).sum())
     if n_distinct > MOST_VALUES:
-        n_missing, n_distinct, sample = sampled_values(frame, name, _SAMPLED)
+        n_missing, n_distinct, sample = frames.sampled_values(frame, name, _SAMPLED)
         return Profile(name, n_rows, n_distinct, n_missing, sample, [])
     own, weights = values[~absent].tolist(), counts[~absent].tolist()
     if n_missing:
@@ -465,12 +455,12 @@ def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
     pairs = [(name, names[0]) for names in alike.values() for name in names[1:]]
     if not pairs:
         return {}
-    table, aliases = aliased(frame, [name for pair in pairs for name in pair])
-    columns = zip(map(as_text, aliases[::2]), map(as_text, aliases[1::2]), strict=True)
+    table, aliases = frames.aliased(frame, [name for pair in pairs for name in pair])
+    columns = zip(map(frames.as_text, aliases[::2]), map(frames.as_text, aliases[1::2]), strict=True)
     same = [
         nw.when((a == b) | (a.is_null() & b.is_null())).then(nw.lit(1)).otherwise(nw.lit(0)).sum() for a, b in columns
     ]
-    counts = totals(table, **{f"pair {i}": own for i, own in enumerate(same)})
+    counts = frames.totals(table, **{f"pair {i}": own for i, own in enumerate(same)})
     return {a: b for (a, b), n in zip(pairs, counts, strict=True) if n == profiles[0].n_rows}
 
 
@@ -484,13 +474,13 @@ def nearly_empty_rows(frame: Any, profiles: Sequence[Profile]) -> tuple[int, lis
     # Without gaps in most columns there is no such row, and none is read.
     if len(compared) < _FEWEST_COMPARED or 2 * sum(own.n_missing > 0 for own in compared) <= len(compared):
         return 0, []
-    table, aliases = aliased(frame, [own.name for own in compared])
-    n_gaps = nw.sum_horizontal(*(missing(table, alias).cast(nw.Int64) for alias in aliases))
-    found = table.with_columns(n_gaps.alias(COUNT)).filter(nw.col(COUNT) * 2 > len(aliases))
-    (n,) = totals(found, n=nw.len())
+    table, aliases = frames.aliased(frame, [own.name for own in compared])
+    n_gaps = nw.sum_horizontal(*(frames.missing(table, alias).cast(nw.Int64) for alias in aliases))
+    found = table.with_columns(n_gaps.alias(frames.COUNT)).filter(nw.col(frames.COUNT) * 2 > len(aliases))
+    (n,) = frames.totals(found, n=nw.len())
     if not 0 < n <= _RARE * compared[0].n_rows:
         return 0, []
-    fullest = fetched(found.sort(COUNT).head(1)).select(aliases).row(0)
+    fullest = frames.fetched(found.sort(frames.COUNT).head(1)).select(aliases).row(0)
     return n, [value for value in fullest if not is_missing(value)]
 
 
@@ -509,7 +499,7 @@ def decided_columns(
     if len(names) < 2:
         return found
     wanted = list(dict.fromkeys([*own, names[0] if person is None else person]))
-    table, aliases = aliased(frame, wanted)
+    table, aliases = frames.aliased(frame, wanted)
     alias = dict(zip(wanted, aliases, strict=True))
     some = _first_codes(table)
     for place, name in enumerate(names[:-1]):
@@ -524,13 +514,13 @@ def decided_columns(
             continue
         # Count rows of persons beyond the first of each value.
         persons = table if person is None else table.select(alias[name], alias[person]).unique()
-        n_tied = totals(persons, n=nw.len())[0] - own[name].n_distinct - (own[name].n_missing > 0)
+        n_tied = frames.totals(persons, n=nw.len())[0] - own[name].n_distinct - (own[name].n_missing > 0)
         telling = {other for other, profile in own.items() if n_tied * _surprise(profile) > _SURE} - {name}
         tested = [alias[other] for other in likely if other in telling]
         if not tested:
             continue
         groups = table.group_by([alias[name]], drop_null_keys=False).agg(nw.col(*tested).n_unique())
-        most = fetched(groups.select(nw.col(*tested).max())).rows(named=True)[0]
+        most = frames.fetched(groups.select(nw.col(*tested).max())).rows(named=True)[0]
         decided = [other for other in likely if most.get(alias[other]) == 1]
         if 2 * len(decided) <= len(telling):
             found |= {other: name for other in decided if other in names[place + 1 :] and other not in found}
@@ -545,6 +535,6 @@ def _surprise(profile: Profile) -> float:
 
 def _first_codes(table: Any) -> Any:
     names = table.collect_schema().names()
-    head = fetched(table.head(int(np.clip(_COMPARED / len(names) ** 2, _FEWEST_ROWS, _MOST_COMPARED_ROWS))))
-    columns = [factorized(pd.Series(head[name].to_list(), dtype=object))[0] for name in names]
+    head = frames.fetched(table.head(int(np.clip(_COMPARED / len(names) ** 2, _FEWEST_ROWS, _MOST_COMPARED_ROWS))))
+    columns = [frames.factorized(pd.Series(head[name].to_list(), dtype=object))[0] for name in names]
     return np.column_stack([np.unique(codes, return_inverse=True)[1] for codes in columns])

@@ -189,7 +189,9 @@ def test_a_failed_release_leaves_no_table_and_no_documents(monkeypatch):
     committed = databases.read_sqlite
     with monkeypatch.context() as patch:
         # The transaction is gone before its end.
-        patch.setattr(databases, "read_sqlite", lambda target, own: (committed(target, own), own.rollback())[0])
+        patch.setattr(
+            databases, "read_sqlite", lambda target, own=None: (committed(target, own), own and own.rollback())[0]
+        )
         assert "could not be written: cannot commit" in refused("release", "patients.toml", *output)
     assert not list(Path().glob("released*"))
     assert is_there(study, Path("out.csv"))
