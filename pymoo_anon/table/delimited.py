@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from pymoo_anon._files import content_of, replaced
-from pymoo_anon._messages import examples
-from pymoo_anon.table.domain_values import ROOT
+from pymoo_anon._messages import examples, repeated
+from pymoo_anon.table.domain_values import ROOT, same_as
 
 #: The separators that are recognised.
 SEPARATORS = (",", ";", "\t", "|")
@@ -200,6 +200,12 @@ def _none_for_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | No
 
 def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike[str] | None) -> str | None:
     """Write columns in ARX's layout."""
+    for column in columns:
+        labels = {same_as(label): label for label in column if label is not None}
+        if twice := repeated(map(str, labels.values())):
+            raise ValueError(
+                f"labels must be text that a hierarchy file can hold: several of a level have the text {examples(twice)}"
+            )
     wanted = [tuple(None if label is None else str(label) for label in column) for column in columns]
     # By default the writer quotes neither a carriage return, which ends a row for readers, nor a comma in a single
     # column, which is a separator for readers.

@@ -280,9 +280,9 @@ class Hierarchy(Keyed):
         """Find the positions of Python values in the domain, (n,) int64.
 
         It is -1 for a value that is not in the domain. A number matches the same number or its bin (but no text: see
-        `with_numbers`), a text the same text, anything else the same value or its `str`. In a domain of days, which are
-        dates or their ISO text, a date, a moment and the ISO text of either match their day. None, NaN, NaT and an
-        empty text that is no value of the domain match None, the missing value.
+        `with_numbers`), a text the same text, anything else the same value or its `str`. Where the domain holds days,
+        which are dates or their ISO text, and no moments, a date, a moment and the ISO text of either match their day.
+        None, NaN, NaT and an empty text that is no value of the domain match None, the missing value.
         """
         find: Callable[[Any], int]
         if self.bins is not None:
@@ -320,8 +320,9 @@ class Hierarchy(Keyed):
         r"""Write the hierarchy in ARX's layout, or return the text.
 
         Raises:
-            ValueError: A file cannot hold the labels: they contain NUL, those of the top level are all empty, the first
-                row would be read as a header, or an empty text as a missing value.
+            ValueError: A file cannot hold the labels: two are one text, such as 1 and "1", they contain NUL, those of
+                the top level are all empty, the first row would be read as a header, or an empty text as a missing
+                value.
             OSError: The file cannot be written.
 
         >>> Hierarchy.flat(["Female", "Male"]).to_csv()
@@ -453,11 +454,11 @@ def _place(positions: Mapping[Hashable, int], days: Mapping[date | None, int], v
 
 
 def _days(domain: Sequence[Hashable]) -> dict[date | None, int]:
-    present = [value for value in domain if value is not None]
-    if not all(map(is_day, present)):
-        return {}
-    days = {day_of(value): i for i, value in enumerate(domain) if value is not None}
-    return days if len(days) == len(present) else {}
+    """Return the places of days, or nothing for a domain with moments or a day in two spellings."""
+    places = [i for i, value in enumerate(domain) if is_day(value)]
+    days = {day_of(domain[i]): i for i in places}
+    n_with_time = sum(day_of(value) is not None for value in domain) - len(places)
+    return days if len(days) == len(places) and not n_with_time else {}
 
 
 def fitted(name: Name, hierarchy: Hierarchy, values: Sequence[Any], missing: bool = False) -> tuple[Hierarchy, Ints]:

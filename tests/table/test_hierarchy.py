@@ -426,12 +426,10 @@ def test_nothing_else_does():
 
 
 def test_values_that_stand_in_the_domain_come_first():
-    """Match moments to days only if the whole domain is distinct days."""
+    """Match moments to days only if the domain holds distinct days and no moments."""
     for domain in (
         ["2021-03-05", "2021-03-05T10:00"],
-        ["2021-03-05", "unknown"],
         ["2021-03-05", date(2021, 3, 5)],
-        ["2021-03-05", 7],
         [datetime(2021, 3, 5, 1), "2021-03-05"],
         [datetime(2021, 3, 5, tzinfo=EAST), "2021-03-05"],
     ):
@@ -442,6 +440,12 @@ def test_values_that_stand_in_the_domain_come_first():
         assert (
             Hierarchy.flat(["2021-03-06", other]).encode(["2021-03-05T11:00", "2021-03-06T11:00"]).tolist() == [-1] * 2
         )
+
+
+def test_days_match_beside_another_text():
+    hierarchy = Hierarchy.flat(["2021-03-05", "unknown", "2021", 7, "2021-03-06"])
+    values = ["2021-03-05 11:00", "unknown", "2021", 7, datetime(2021, 3, 6, 11), "2021-03-07", "never"]
+    assert hierarchy.encode(values).tolist() == [0, 1, 2, 3, 4, -1, -1]
 
 
 def test_an_empty_text_is_missing_where_no_value_is_empty():
