@@ -204,7 +204,7 @@ def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike
         labels = {same_as(label): label for label in column if label is not None}
         if twice := repeated(map(str, labels.values())):
             raise ValueError(
-                f"labels must be text that a hierarchy file can hold: labels of a level share the text {examples(twice)}"
+                f"labels must be text that a hierarchy file can hold: some of a level share the text {examples(twice)}"
             )
     wanted = [tuple(None if label is None else str(label) for label in column) for column in columns]
     # By default the writer quotes neither a carriage return, which ends a row for readers, nor a comma in a single

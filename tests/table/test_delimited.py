@@ -136,8 +136,8 @@ UNLIKE = (
         ([["a", "b"], [None, "b"], ["*", "*"]], UNLIKE),
         ([["a", None, "b"], ["", None, "b"], ["*", "*", "*"]], UNLIKE),
         ([["a", "b", "c"], ["x", "*", "*"]], f"the file {HEADER.format('x')}"),
-        ([[1, "1"], ["*", "*"]], "labels of a level share the text '1'"),
-        ([["a", "b"], [True, "True"], ["*", "*"]], "labels of a level share the text 'True'"),
+        ([[1, "1"], ["*", "*"]], "some of a level share the text '1'"),
+        ([["a", "b"], [True, "True"], ["*", "*"]], "some of a level share the text 'True'"),
     ],
 )
 def test_what_would_not_be_read_back_is_not_written(tmp_path, levels, message):
