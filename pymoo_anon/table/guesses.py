@@ -96,14 +96,18 @@ class Profile(NamedTuple):
         """True if its values are a sample."""
         return len(self.counts) < len(self.values)
 
+    @classmethod
+    def of(cls, name: Name, values: Iterable[Any], counts: Iterable[int]) -> Profile:
+        """Count equal values, each of which stands for a number of rows."""
+        held = tallied(values, counts)
+        own, rows = zip(*held.values(), strict=True) if held else ((), ())
+        return cls(name, sum(rows), len(held) - (None in held), held.get(None, (None, 0))[1], own, rows)
+
     def without(self, texts: Collection[str]) -> Profile:
         """Return the profile with some texts counted as missing."""
-        held = [(value, n) for value, n in zip(self.values, self.counts, strict=True) if value not in (None, *texts)]
-        n_missing = self.n_rows - sum(n for _, n in held)
-        if n_missing == self.n_missing:
+        if not {*texts}.intersection(self.values):
             return self
-        values, counts = [value for value, _ in held] + [None], [n for _, n in held] + [n_missing]
-        return self._replace(n_distinct=len(held), n_missing=n_missing, values=values, counts=counts)
+        return Profile.of(self.name, [None if value in texts else value for value in self.values], self.counts)
 
     def __str__(self) -> str:
         """Spell the counts, without any value."""
@@ -128,10 +132,7 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
     for value in listed:
         if not isinstance(value, Hashable):
             raise TypeError(f"values must be single ones, such as text and numbers, got {type(value).__name__}")
-    held = tallied(listed, [1] * len(listed))
-    _, n_missing = held.get(None, (None, 0))
-    own, counts = [value for value, _ in held.values()], [count for _, count in held.values()]
-    return guess_of(Profile(name, len(listed), len(held) - (None in held), n_missing, own, counts))
+    return guess_of(Profile.of(name, listed, [1] * len(listed)))
 
 
 def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:

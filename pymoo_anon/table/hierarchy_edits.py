@@ -228,24 +228,21 @@ def with_widths(hierarchy: Hierarchy, widths: Sequence[float]) -> Hierarchy:
     >>> with_widths(Hierarchy.flat(["17", "23", "41"]), [10, 20]).labels[1:]
     (('10–19', '20–29', '40–49'), ('0–19', '20–39', '40–59'), ('*',))
     """
-    numbers = {value: number_of(value) for value in hierarchy.domain if value is not None}
-    odd = [value for value, number in numbers.items() if number is None]
-    if odd or not numbers:
+    numbers = [None if value is None else number_of(value) for value in hierarchy.domain]
+    present = [number for number in numbers if number is not None]
+    odd = [value for value, number in zip(hierarchy.domain, numbers, strict=True) if number is None is not value]
+    if odd or not present:
         raise ValueError(f"intervals need numbers, got {examples(odd) or 'none'}")
     if not widths:
         raise ValueError("widths must name at least one width, got none")
     if not all(0 < width < inf for width in widths):
         raise ValueError(f"widths must be positive and finite, got {examples(list(widths))}")
     exact = [Decimal(str(width)) for width in widths]
-    present = [number for number in numbers.values() if number is not None]
     low, high = (floor(end / exact[-1]) * exact[-1] for end in (min(present), max(present)))
     ends = [int(one) if one == int(one) else float(one) for one in (low, high + exact[-1], *exact)]
-    made = Hierarchy.intervals(ends[0], ends[1], ends[3:], step=ends[2])
-    places = dict(zip(numbers, made.encode(present).tolist(), strict=True))
-    columns = [
-        [None if value is None else column[places[value]] for value in hierarchy.domain]
-        for column in made.columns()[:-1]
-    ]
+    made = Hierarchy.intervals(ends[0], ends[1], ends[3:], step=ends[2]).with_missing()
+    places = made.encode(numbers).tolist()
+    columns = [[column[place] for place in places] for column in made.columns()[:-1]]
     return Hierarchy([hierarchy.domain, *columns, [ROOT] * hierarchy.n_values])
 
 
