@@ -107,7 +107,7 @@ class _Findings(list[Finding]):
 def _read_rows(source: Any, found: _Findings) -> list[list[str]]:
     try:
         text = text_of_file(source, _NAME)[1].rstrip("\r\n")
-        rows = list(csv_rows(text, separators_of(_NAME, text)[1][0], _NAME))
+        rows = list(csv_rows(text, separators_of(_NAME, text)[0], _NAME))
     except ValueError as error:
         found.add("error", error)
         return []
