@@ -262,7 +262,10 @@ def _check_lengths(name: str, rows: list[list[str]], text: str, separators: list
             f"column{'s' * (len(rows[0]) != 1)}, others have not: rows {examples(unequal)}"
         )
         for other in separators[1:]:
-            widths = {len(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=other)}
+            widths = set[int]()
+            # A field may be too long for csv.
+            with suppress(csv.Error):
+                widths = {len(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=other)}
             if len(widths) == 1:
                 n = widths.pop()
                 message += f"; split at {other!r}, every row has {n}: put labels with {separators[0]!r} in quotes"
