@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cached_property, partial
+from math import isinf
 from numbers import Integral, Number
 from typing import Any
 
@@ -446,7 +447,8 @@ def _place(positions: Mapping[Hashable, int], days: Mapping[date | None, int], v
     position = positions.get(same_as(value), -1)
     if position < 0 and isinstance(value, bool):
         position = positions.get(str(value), positions.get(str(value).lower(), -1))
-    elif position < 0 and not isinstance(value, Number | str):
+    elif position < 0 and (not isinstance(value, Number | str) or (isinstance(value, float) and isinf(value))):
+        # No text spells an infinite number in a domain of numbers.
         position = positions.get(str(value), -1)
     if position < 0 and days:
         position = days.get(day_of(value), -1)

@@ -442,6 +442,13 @@ def test_values_that_stand_in_the_domain_come_first():
         )
 
 
+def test_an_infinite_number_matches_its_text():
+    """Match what a file of a drafted hierarchy holds of a column of floats."""
+    hierarchy = Hierarchy.flat(["1.5", "inf", "-inf"]).with_numbers(float)
+    values = [float("inf"), float("-inf"), np.float64("inf"), 1.5, 2.5, float("nan")]
+    assert hierarchy.encode(values).tolist() == [1, 2, 1, 0, -1, -1]
+
+
 def test_days_match_beside_another_text():
     hierarchy = Hierarchy.flat(["2021-03-05", "unknown", "2021", 7, "2021-03-06"])
     values = ["2021-03-05 11:00", "unknown", "2021", 7, datetime(2021, 3, 6, 11), "2021-03-07", "never"]
