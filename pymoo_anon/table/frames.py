@@ -241,6 +241,8 @@ def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) 
         except TypeError as error:
             raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
         counts = grouped[COUNT].to_numpy()
+    for name, alias in zip(names, aliases, strict=True):
+        _check_years(name, grouped[alias])
     columns = {name: _python_values(grouped[alias], dtypes[alias]) for name, alias in zip(names, aliases, strict=True)}
     return Combinations(columns, counts.astype(np.int64))
 
@@ -410,6 +412,14 @@ def factorized(column: pd.Series) -> tuple[Ints, list[Any]]:
         raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
     known, firsts = np.unique(codes, return_index=True)
     return codes, column.iloc[firsts[known >= 0]].tolist()
+
+
+def _check_years(name: Name, column: Any) -> None:
+    """Raise for days and moments that Python does not have, such as infinity."""
+    if isinstance(column.dtype, nw.Date | nw.Datetime):
+        years = column.drop_nulls().dt.year()
+        if len(years) and not (1 <= years.min() and years.max() <= 9999):
+            raise ValueError(f"column {name!r} must hold dates of the years 1 to 9999, got others; leave them empty")
 
 
 def _python_values(column: Any, dtype: Any) -> pd.Series:
