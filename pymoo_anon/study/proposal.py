@@ -27,7 +27,7 @@ from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, check_
 from pymoo_anon.study.options import is_project, parts_of, read_encoding
 from pymoo_anon.study.project import OF_ROLE, ROLES, Project, change_project, read_project
 from pymoo_anon.table import guesses
-from pymoo_anon.table.delimited import csv_rows
+from pymoo_anon.table.delimited import csv_rows, separator_of
 from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import WORDS, Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
@@ -85,10 +85,9 @@ class Proposal(NamedTuple):
 def reading_of(source: Source, engine: str, named: str | None, encoding: str | None = None) -> Reading:
     """Return how a table is read, as its first rows show."""
     names = None if named is None else tuple(parts_of(named))
-    if names is not None and not all(names):
-        raise ValueError("--names must name each column once, got an empty name")
-    if names is not None and repeated(names):
-        raise ValueError(f"--names must name each column once, got more than once: {examples(repeated(names))}")
+    if names is not None and (not all(names) or repeated(names)):
+        got = f"more than once: {examples(repeated(names))}" if all(names) else "an empty name"
+        raise ValueError(f"--names must name each column once, got {got}")
     if encoding is not None:
         try:
             read_encoding(encoding)
@@ -98,7 +97,8 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
     if source.kind == "csv":
         assert source.path is not None
         source.check()
-        strip = is_padded(source.path, names, encoding)
+        head = head_of(source.path, encoding)
+        strip = is_padded(head)
         header = dialect_of(source.path, names, strip, encoding).names
         numbers = [name for name in header if is_number(spelled(name, float))]
         if names is None and len(numbers) > 1:
@@ -106,7 +106,7 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
                 f"{source} must name its columns in its first row, got {examples(numbers)} there; "
                 "--names NAME,NAME,... names the columns of a file without such a row"
             )
-        if len(header) == 1 and _are_parted_by_blanks(head_of(source.path, encoding).splitlines()[:_HEAD_ROWS]):
+        if len(header) == 1 and _are_parted_by_blanks(head.splitlines()[:_HEAD_ROWS]):
             raise ValueError(
                 f"{source} must have a comma, a semicolon, a tab or a bar between fields, got blanks; save it anew"
             )
@@ -126,14 +126,12 @@ def _are_parted_by_blanks(lines: Sequence[str]) -> bool:
     return len(lines) > 1 and len(n_words) == 1 and max(n_words) > 1
 
 
-def is_padded(path: Path, names: Sequence[str] | None, encoding: str | None = None) -> bool:
+def is_padded(head: str) -> bool:
     """Return whether every field of some column begins with a blank."""
-    separator = dialect_of(path, names or ("",), encoding=encoding).separator
     rows: list[list[str]] = []
     # The head may end inside quotes. Errors of the file are raised when all of it is read.
     with suppress(ValueError):
-        head = head_of(path, encoding)
-        rows.extend(row for row in islice(csv_rows(head, separator, str(path)), _HEAD_ROWS) if row)
+        rows.extend(row for row in islice(csv_rows(head, separator_of(head), "the head"), _HEAD_ROWS) if row)
     width = min(map(len, rows), default=0)
     return any(all(row[place].startswith(BLANKS) for row in rows) for place in range(width))
 
@@ -153,7 +151,7 @@ class Proposer:
         self._empty = _never_values(profiles)
         #: Counts of the values of each column.
         self.profiles = self._without(profiles)
-        self._drafts: dict[int, tuple[str | None, str, Draft | None]] = {}
+        self._drafts: dict[str, tuple[guesses.Profile, tuple[str | None, str, Draft | None]]] = {}
 
     def roles(self) -> dict[str, tuple[str, str]]:
         """Return the guessed role of every column, with the reason, before hierarchies are drafted."""
@@ -288,9 +286,10 @@ class Proposer:
 
     def _drafted(self, profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
         """Draft a hierarchy once, and return its file, a description, and the draft."""
-        if id(profile) not in self._drafts:
-            self._drafts[id(profile)] = _drafted(profile)
-        return self._drafts[id(profile)]
+        known = self._drafts.get(profile.name)
+        if known is None or known[0] is not profile:
+            known = self._drafts[profile.name] = profile, _drafted(profile)
+        return known[1]
 
     def _text(
         self, columns: Sequence[ColumnProposal], project: Path, missing: str | None, questions: Mapping[str, str]

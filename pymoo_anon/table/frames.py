@@ -418,7 +418,7 @@ def _check_years(name: Name, column: Any) -> None:
     """Raise for days and moments that Python does not have, such as infinity."""
     if isinstance(column.dtype, nw.Date | nw.Datetime):
         years = column.drop_nulls().dt.year()
-        if len(years) and not (1 <= years.min() and years.max() <= 9999):
+        if len(years) and not (years.min() >= 1 and years.max() <= 9999):
             raise ValueError(f"column {name!r} must hold dates of the years 1 to 9999, got others; leave them empty")
 
 
