@@ -474,7 +474,7 @@ def write_table(frame: Any, path: Path, counted: Callable[[], tuple[Any, Any] | 
             if kind == "parquet":
                 _write_parquet(frame, path, distinct is not None)
             elif distinct is None or not _repeated(*distinct, path):
-                frame.write_csv(str(path))
+                _without_blank_lines(frame).write_csv(str(path))
     except (OSError, MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:
@@ -482,10 +482,18 @@ def write_table(frame: Any, path: Path, counted: Callable[[], tuple[Any, Any] | 
         raise OSError(f"the release could not be written: {first_line(error)}") from None
 
 
+def _without_blank_lines(relation: Any) -> Any:
+    """Put an empty text, which is written as quotes, in place of gaps in the only column of a relation."""
+    if len(relation.columns) > 1:
+        return relation
+    own = identifier(relation.columns[0])
+    return relation.project(f"coalesce(CAST({own} AS VARCHAR), '') AS {own}")
+
+
 def _repeated(rows: Any, counts: Any, path: Path) -> bool:
     """Write distinct rows, repeat their lines, and return False if one has several."""
     once = path.with_name(f"{path.name}.once")
-    rows.write_csv(str(once))
+    _without_blank_lines(rows).write_csv(str(once))
     with once.open("rb") as lines, path.open("wb") as file:
         file.write(next(lines))
         # A line too many stays unread.

@@ -9,6 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import psycopg
 import pytest
@@ -49,6 +50,15 @@ def study_of(*init, output=None):
 def write_rows(path, encoding="utf-8", rows=ROWS, separator=","):
     frame = pd.DataFrame(rows, columns=["age", "sex", "note"])
     frame.to_csv(path, index=False, encoding=encoding, sep=separator)
+
+
+def test_a_gap_in_the_only_column_is_no_blank_line():
+    path, texts = Path("one.csv"), ["a", None, 'b"', None]
+    write_table(registered(pd.DataFrame({"x": texts})), path)
+    assert opened(Reading(source_of("one.csv", Path()))) == [(text,) for text in texts]
+    distinct = registered(pd.DataFrame({"x": [None, 2.5]})), np.array([2, 3])
+    write_table(registered(pd.DataFrame({"x": [None] * 2 + [2.5] * 3})), path, lambda: distinct)
+    assert path.read_text(encoding="utf-8") == 'x\n""\n""\n2.5\n2.5\n2.5\n'
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
