@@ -91,10 +91,7 @@ def draft_hierarchy(
     weights = [held[same_as(value)][1] for value in every]
     read = (every, weights) if kind in ("auto", "categories") else _present(every, weights)
     draft = _with_odd(_first_fitting(*read, name) if kind == "auto" else _DRAFTERS[kind](*read), every, weights)
-    if not missing:
-        return draft
-    own = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
-    return replace(draft, hierarchy=own.with_missing(), reason=f"{draft.reason}; a row for missing values")
+    return _with_missing(draft) if missing else draft
 
 
 def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashable, tuple[Any, int]]:
@@ -130,6 +127,11 @@ def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Dra
     hierarchy = Hierarchy([rows, *one_node_each(levels, rows).values(), [ROOT] * len(rows)])
     reason = f"{draft.reason}; apart: {examples(odd)}"
     return Draft(hierarchy, draft.kind, reason, tuple((values[i], counts[i]) for i in lacking))
+
+
+def _with_missing(draft: Draft) -> Draft:
+    hierarchy = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
+    return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for missing values")
 
 
 def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
