@@ -403,7 +403,7 @@ def _rows_of(called: str) -> Any:
 
 
 def _kept(relation: Any) -> Any:
-    """Return a relation as a table of DuckDB, which does not look for the file again."""
+    """Copy a relation into a table of DuckDB, as its file will be gone."""
     table = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
     relation.query("pymoo_anon_view", f"CREATE TEMP TABLE {table} AS SELECT * FROM pymoo_anon_view")
     return _connect().table(table)
@@ -483,7 +483,7 @@ def write_table(frame: Any, path: Path, counted: Callable[[], tuple[Any, Any] | 
 
 
 def _without_blank_lines(relation: Any) -> Any:
-    """Put an empty text, which is written as quotes, in place of gaps in the only column of a relation."""
+    """Fill gaps of an only column with empty texts, written in quotes."""
     if len(relation.columns) > 1:
         return relation
     own = identifier(relation.columns[0])

@@ -1,4 +1,4 @@
-"""The project file: one TOML file per table, which every command after `init` reads, and changes of it."""
+"""The project file: one TOML file per table, and changes of it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ColumnDecision(NamedTuple):
     """Decision about a column."""
 
     role: str  # One of `ROLES`
-    hierarchy: Path | None  # The file with its hierarchy, which a quasi-identifier and a kept column with a level use
+    hierarchy: Path | None  # The file with its hierarchy, for a quasi-identifier or a kept column with a level
     reason: str | None = None  # Why a column is kept, or None
     levels: tuple[int, int] | None = None  # The least and the greatest level of a quasi-identifier, or None for all
     weight: float | None = None  # How much a quasi-identifier counts in losses, or None for 1

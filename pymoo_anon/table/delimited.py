@@ -188,7 +188,7 @@ def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, l
 
 
 def _none_for_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, ...]]:
-    """Turn the empty labels of a missing value into None, unless other values have them, too."""
+    """Turn empty labels that only a missing value has into None."""
     found: list[tuple[str | None, ...]] = []
     for column in columns:
         rows = list(zip(columns[0], column, strict=True))

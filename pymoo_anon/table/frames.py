@@ -415,7 +415,7 @@ def factorized(column: pd.Series) -> tuple[Ints, list[Any]]:
 
 
 def _check_years(name: Name, column: Any) -> None:
-    """Raise for days and moments that Python does not have, such as infinity."""
+    """Raise for days outside of Python's calendar."""
     if isinstance(column.dtype, nw.Date | nw.Datetime):
         years = column.drop_nulls().dt.year()
         if len(years) and not (years.min() >= 1 and years.max() <= 9999):

@@ -88,7 +88,7 @@ class Profile(NamedTuple):
 
     @property
     def is_binary(self) -> bool:
-        """True if there are two values at most, which tell no persons apart."""
+        """True if there are at most two values."""
         return self.n_distinct <= 2 and self.n_rows >= TELLING
 
     @property
@@ -98,7 +98,7 @@ class Profile(NamedTuple):
 
     @classmethod
     def of(cls, name: Name, values: Iterable[Any], counts: Iterable[int]) -> Profile:
-        """Count equal values, each of which stands for a number of rows."""
+        """Build a profile of values with their numbers of rows."""
         held = tallied(values, counts)
         own, rows = zip(*held.values(), strict=True) if held else ((), ())
         return cls(name, sum(rows), len(held) - (None in held), held.get(None, (None, 0))[1], own, rows)

@@ -456,7 +456,7 @@ def _place(positions: Mapping[Hashable, int], days: Mapping[date | None, int], v
 
 
 def _days(domain: Sequence[Hashable]) -> dict[date | None, int]:
-    """Return the places of days, or nothing for a domain with moments or a day in two spellings."""
+    """Return the places of days, or nothing beside moments or double days."""
     places = [i for i, value in enumerate(domain) if is_day(value)]
     days = {day_of(domain[i]): i for i in places}
     n_with_time = sum(day_of(value) is not None for value in domain) - len(places)

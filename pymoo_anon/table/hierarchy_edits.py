@@ -247,7 +247,7 @@ def with_widths(hierarchy: Hierarchy, widths: Sequence[float]) -> Hierarchy:
 
 
 def _places(hierarchy: Hierarchy, level: int, named: int, labels: Sequence[Hashable]) -> list[int]:
-    """Return the places of the values whose labels at a level are named, or raise."""
+    """Find the values with some labels at a level, or raise."""
     if not 1 <= level <= hierarchy.length:
         raise ValueError(f"level must be from 1 to {hierarchy.length}, got {level!r}")
     unknown = [label for label in labels if label not in hierarchy.labels[named]]
@@ -266,7 +266,7 @@ def _check_free(hierarchy: Hierarchy, level: int, new: Hashable, besides: Sequen
 def _regrouped(
     hierarchy: Hierarchy, level: int, places: Sequence[int], label: Hashable, like: int | None = None
 ) -> Hierarchy:
-    """Give some values a label at a level, and above the groups of the value at a place."""
+    """Relabel values at a level, and above like another value."""
     columns = [list(column) for column in hierarchy.columns()]
     for place in places:
         columns[level][place] = label
