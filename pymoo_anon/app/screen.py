@@ -11,8 +11,8 @@ from nicegui import ui
 
 from pymoo_anon._messages import error_text, plain
 from pymoo_anon.app.desk import TOLD, Desk, Job, NotYetError
-from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.options import measures_in
+from pymoo_anon.study.project import change_project
 
 # Words for the project file and the command line, and for the page.
 _ADVICE = {

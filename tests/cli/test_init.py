@@ -262,7 +262,7 @@ def test_the_first_bytes_of_a_file_may_end_anywhere(text, encoding, monkeypatch)
     path.write_bytes(text.encode(encoding))
     for head in range(30, 64):
         monkeypatch.setattr(engines, "_HEAD", head)
-        assert (engines.dialect_of(path, None).names, is_padded(path, None)) == (["age", "note"], False)
+        assert (engines.dialect_of(path, None).names, is_padded(engines.head_of(path))) == (["age", "note"], False)
 
 
 def test_what_stands_for_suppressed_is_no_value():
@@ -311,11 +311,9 @@ def test_odd_values_are_proposed_as_missing_and_a_search_runs(monkeypatch):
     """Find redundancy once, and draft only columns with proposed values again."""
     ward().to_csv("ward.csv", index=False, sep=";")
     called = []
-    for name in ("equal_columns", "draft_hierarchy"):
-        own = getattr(initializing, name)
-        monkeypatch.setattr(
-            initializing, name, lambda *given, n=name, f=own, **named: called.append(n) or f(*given, **named)
-        )
+    for module, name in ((guesses, "equal_columns"), (initializing, "draft_hierarchy")):
+        own = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, n=name, f=own, **named: called.append(n) or f(*given, **named))
     said = init("ward.csv", *(f"--role={name}=quasi-identifier" for name in [*ASKED, "test", "sex"]))
     # Nine columns first, and then those with "k.A.", "n. b.", "n/a" and "grün".
     assert (called.count("equal_columns"), called.count("draft_hierarchy")) == (1, 9 + 5)

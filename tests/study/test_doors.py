@@ -9,6 +9,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import psycopg
 import pytest
@@ -48,6 +49,15 @@ def study_of(*init, output=None):
 def write_rows(path, encoding="utf-8", rows=ROWS, separator=","):
     frame = pd.DataFrame(rows, columns=["age", "sex", "note"])
     frame.to_csv(path, index=False, encoding=encoding, sep=separator)
+
+
+def test_a_gap_in_the_only_column_is_no_blank_line():
+    path, texts = Path("one.csv"), ["a", None, 'b"', None]
+    write_table(registered(pd.DataFrame({"x": texts})), path)
+    assert opened(Reading(source_of("one.csv", Path()))) == [(text,) for text in texts]
+    distinct = registered(pd.DataFrame({"x": [None, 2.5]})), np.array([2, 3])
+    write_table(registered(pd.DataFrame({"x": [None] * 2 + [2.5] * 3})), path, lambda: distinct)
+    assert path.read_text(encoding="utf-8") == 'x\n""\n""\n2.5\n2.5\n2.5\n'
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
@@ -144,7 +154,9 @@ def test_a_failed_release_leaves_no_table_and_no_documents(monkeypatch):
     committed = databases.read_sqlite
     with monkeypatch.context() as patch:
         # The transaction is gone before its end.
-        patch.setattr(databases, "read_sqlite", lambda target, own: (committed(target, own), own.rollback())[0])
+        patch.setattr(
+            databases, "read_sqlite", lambda target, own=None: (committed(target, own), own and own.rollback())[0]
+        )
         assert "could not be written: cannot commit" in refused("release", "patients.toml", *output)
     assert not list(Path().glob("released*"))
     assert is_there(study, Path("out.csv"))

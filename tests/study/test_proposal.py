@@ -29,6 +29,11 @@ def proposed(frame, **roles):
     return {column.profile.name: column for column in own.columns}, text["data"]["empty"]
 
 
+def test_lists_of_a_parquet_file_are_refused_with_their_columns():
+    patients().assign(tags=[["a"]] * 40).to_parquet("t.parquet")
+    assert "must hold single values, got lists or objects in 'tags'" in run("init", "t.parquet", code=2)
+
+
 @pytest.mark.parametrize("file", ["t.csv", "t.xlsx"])
 def test_no_other_column_has_the_name_that_names_of_rows_get(file):
     own = patients().rename(columns={"sex": "column 1"})

@@ -436,6 +436,7 @@ def hospital():
         "icd": ("codes", "?", 0.02, [f"{code}.{digit}" for code in codes for digit in rng.integers(0, 9, 1)]),
         "Schmerz": ("ordered", "grün", 0.001, rng.choice(["kein", "leicht", "mittel", "stark"], HOSPITAL).tolist()),
         "Aufnahme": ("dates", "n/a", 0.03, [f"{day:%d.%m.%Y}" for day in days]),
+        "Entlassung": ("dates", "siehe Akte", 0.001, [f"{day} {day.day:02}:30" for day in days]),
         "Monat": ("ordered", "None", 0.04, rng.choice(["Januar", "Juni", "Mai", "März"], HOSPITAL).tolist()),
         "mixed": ("numbers", "inconnu", 0.6, list(map(str, ages))),
     }

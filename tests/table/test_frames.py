@@ -23,7 +23,7 @@ from strategies import at_levels
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release
-from pymoo_anon.table import Hierarchy, Microdata, draft_hierarchy
+from pymoo_anon.table import Hierarchy, Microdata, draft_hierarchy, guesses_of
 from pymoo_anon.table.frames import coded
 
 
@@ -294,6 +294,14 @@ WIDE = {
     f"objects and {gap}": pd.DataFrame({"q": [*LARGE, gap], "s": [*LARGE, gap]}, dtype=object)
     for gap in (None, float("nan"), pd.NA)
 }
+
+
+@pytest.mark.parametrize("moment", ["'infinity'::date", "'0044-03-15 (BC)'::date", "'infinity'::timestamp"])
+@pytest.mark.parametrize("convert", [lambda frame: frame, lambda frame: frame.to_arrow_table()])
+def test_days_that_python_does_not_have_are_refused(moment, convert):
+    frame = duckdb.sql(f"SELECT unnest([{moment}, NULL, '2021-03-05']) AS day")
+    with pytest.raises(ValueError, match=r"column 'day' must hold dates of the years 1 to 9999"):
+        guesses_of(convert(frame), ["day"])
 
 
 @pytest.mark.parametrize("kind", WIDE)

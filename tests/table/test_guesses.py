@@ -276,6 +276,14 @@ def test_columns_of_frames_are_guessed_as_their_values():
     assert guesses_of(pl.from_pandas(frame, nan_to_null=True).lazy(), list(frame)) == expected
 
 
+@pytest.mark.parametrize("kind", [pl.DataFrame, pl.LazyFrame, pa.table])
+def test_lists_and_objects_are_refused_with_their_columns(kind):
+    with pytest.raises(TypeError, match="single values, got lists or objects in 'tags', 'place'; leave them out"):
+        guesses_of(
+            kind({"age": [1, 2], "tags": [["a"], ["b"]], "place": [{"x": 1}, {"x": 2}]}), ["age", "tags", "place"]
+        )
+
+
 def test_too_many_values_leave_the_name_and_the_count():
     def guess(name, n_distinct):
         return guess_of(Profile(name, 10**6, n_distinct, 0, [], []))

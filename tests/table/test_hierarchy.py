@@ -344,12 +344,10 @@ def test_nothing_else_does():
 
 
 def test_values_that_stand_in_the_domain_come_first():
-    """Match moments to days only if the whole domain is distinct days."""
+    """Match moments to days only if the domain holds distinct days and no moments."""
     for domain in (
         ["2021-03-05", "2021-03-05T10:00"],
-        ["2021-03-05", "unknown"],
         ["2021-03-05", date(2021, 3, 5)],
-        ["2021-03-05", 7],
         [datetime(2021, 3, 5, 1), "2021-03-05"],
         [datetime(2021, 3, 5, tzinfo=EAST), "2021-03-05"],
     ):
@@ -362,6 +360,19 @@ def test_values_that_stand_in_the_domain_come_first():
         )
 
 
+def test_an_infinite_number_matches_its_text():
+    """Match what a file of a drafted hierarchy holds of a column of floats."""
+    hierarchy = Hierarchy.flat(["1.5", "inf", "-inf"]).with_numbers(float)
+    values = [float("inf"), float("-inf"), np.float64("inf"), 1.5, 2.5, float("nan")]
+    assert hierarchy.encode(values).tolist() == [1, 2, 1, 0, -1, -1]
+
+
+def test_days_match_beside_another_text():
+    hierarchy = Hierarchy.flat(["2021-03-05", "unknown", "2021", 7, "2021-03-06"])
+    values = ["2021-03-05 11:00", "unknown", "2021", 7, datetime(2021, 3, 6, 11), "2021-03-07", "never"]
+    assert hierarchy.encode(values).tolist() == [0, 1, 2, 3, 4, -1, -1]
+
+
 def test_an_empty_text_is_missing_where_no_value_is_empty():
     assert Hierarchy.flat(["a", None]).encode(["", None]).tolist() == [1, 1]
     assert Hierarchy.flat(["", None]).encode(["", None]).tolist() == [0, 1]
@@ -369,6 +380,14 @@ def test_an_empty_text_is_missing_where_no_value_is_empty():
     bins = Hierarchy.intervals(0, 4, widths=[2])
     assert bins.with_missing().encode(["", None, 3, "3"]).tolist() == [4, 4, 3, -1]
     assert bins.encode(["", None, 3]).tolist() == [-1, -1, 3]
+
+
+def test_a_missing_value_matches_no_text_that_spells_it():
+    gaps = [None, float("nan"), Decimal("nan"), pd.NaT, pd.NA]
+    texts = ["None", "nan", "NaN", "NaT", "<NA>"]
+    assert Hierarchy.flat(texts).encode(gaps).tolist() == [-1] * 5
+    for own in (Hierarchy.flat(texts), Hierarchy.flat(DAYS), Hierarchy.intervals(0, 2, [])):
+        assert own.with_missing().encode(gaps).tolist() == [own.n_values] * 5
 
 
 @given(st.datetimes(datetime(1, 1, 2), timezones=st.none() | st.timezones()))
