@@ -130,8 +130,8 @@ class Front:
         self.certified, self.open_bounds = certified, open_bounds
         self.gap = None if gap is None else np.asarray(gap, dtype=float)[self.rows]
         self.names: Mapping[Objective, str] = problem.names
-        self._n_given = len(points)
-        # Points made on demand, also in copies with some points.
+        # Rows of the result, and of points made on demand after them.
+        self._n_found = self._n_given = len(points)
         self._made: set[bytes] = set()
         measured = zip(problem.measured, values[self.rows, :-1].T, strict=True)
         goals = zip(problem.objectives, self.natural.T, strict=True)
@@ -190,9 +190,8 @@ class Front:
             ValueError: There is no such point, or it does not satisfy the constraints of the problem.
         """
         row = chosen.row if isinstance(chosen, Choice) else chosen
-        if isinstance(chosen, Choice) and row >= self._n_given:
-            # It was made for its requirements, on another front of the same points.
-            self.meet(chosen.requirements)
+        if isinstance(chosen, Choice) and row >= self._n_found:
+            row = self._row_made_for(chosen)
         (places,) = np.nonzero(self.rows == row)
         if isinstance(chosen, Choice) and (not len(places) or tuple(self.X[places[0]].tolist()) != chosen.x):
             raise ValueError(f"choice must be one of the points of res, got row {row}, which is another point")
@@ -201,6 +200,15 @@ class Front:
         if not len(places):
             raise ValueError(f"row must be a point that satisfies the constraints of its problem, got {row}")
         return int(places[0])
+
+    def _row_made_for(self, choice: Choice) -> int:
+        """Return the row of a point made on demand, here or on another front."""
+        made = self.rows >= self._n_found
+        points = self.problem.points_for(choice.requirements)
+        if choice.x in map(tuple, points.tolist()) and choice.x not in map(tuple, self.X[made].tolist()):
+            self._add(Front(self.problem, points))
+        rows = zip(map(tuple, self.X.tolist()), self.rows.tolist(), strict=True)
+        return next((row for x, row in rows if row >= self._n_found and x == choice.x), choice.row)
 
     def shortfalls(self) -> Floats:
         """Return the (m, n_obj) shortfalls: 0 for the best, 1 for the worst."""
@@ -276,11 +284,13 @@ class Front:
         if not points or not len(self):
             return
         self._made.update(x.tobytes() for x in points)
-        new = Front(self.problem, np.array(points, dtype=self.X.dtype).reshape(-1, self.X.shape[1]))
+        new = Front(self.problem, np.array(points))
         met = np.all([one.keeps(self.values(one.objective)) for one in requirements], axis=0)
         new = new.only([place for place, f in enumerate(new.F) if not (self.F[met] <= f).all(axis=1).any()])
-        if len(new) == 0:
-            return
+        if len(new):
+            self._add(new)
+
+    def _add(self, new: Front) -> None:
         self._values = {one: np.append(values, new.values(one)) for one, values in self._values.items()}
         self._marked = {one: np.append(values, new.marked(one)) for one, values in self._marked.items()}
         if self._lost is not None:
@@ -299,6 +309,7 @@ class Front:
         made._values = {measure: values[picked] for measure, values in self._values.items()}
         made._marked = {measure: values[picked] for measure, values in self._marked.items()}
         made._lost = None if self._lost is None else self._lost[picked]
+        made._made = set(self._made)
         return made
 
     def sorted(self) -> Front:

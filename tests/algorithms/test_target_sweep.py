@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pymoo.optimize import minimize
@@ -75,6 +77,26 @@ def test_a_front_makes_what_a_choice_requires(census, k):
     other = problem.front(res)
     place = other.place_of(choice)
     assert other.X[place].tolist() == list(choice.x)
+
+
+def test_points_that_are_made_on_one_front_are_found_on_others(census):
+    problem = top_down(census)
+    res = minimize(problem, TargetSweep(n_targets=3), seed=1)
+    front = problem.front(res)
+    choices = [front.choose(require=[KAnonymity() >= k]) for k in (7, 13)]
+    assert [one.row for one in choices] == [len(res.X), len(res.X) + 1]
+    # In any order, and each alone.
+    for chosen in (choices, choices[::-1], choices[1:]):
+        other = problem.front(res)
+        for one in chosen:
+            for own in (other, front):
+                place = own.place_of(one)
+                assert own.X[place].tolist() == list(one.x)
+    # A front of some points makes its own.
+    whole = problem.front(res)
+    assert whole.sorted().choose(require=[KAnonymity() >= 7]).x == whole.choose(require=[KAnonymity() >= 7]).x
+    with pytest.raises(ValueError, match="choice must be one of the points of res, got row 4, which is another point"):
+        problem.front(res.X[:2]).place_of(replace(choices[1], x=choices[0].x))
 
 
 def test_what_breaks_a_constraint_is_not_made(census):
