@@ -173,8 +173,9 @@ def agreeing(
         for j in chosen:
             n = _number(ids, n, cells[j], n_cells[j], every, firsts, *slots)
         for column, own in counts.items():
-            found = _merge_values(ids, n, rows[column], own.starts, own.values, own.counts, own.n_values)
-            merged[column] = ValueCounts(*found, own.n_values)
+            entries = own.starts, own.values, own.counts, own.n_values
+            begins, values, numbers = _merge_values(ids, n, rows[column], *entries)
+            merged[column] = ValueCounts(begins, values, numbers, own.n_values)
         firsts = firsts[:n]
         starts = np.searchsorted(classes.generalizations[firsts], np.arange(len(classes) + 1))
         sizes = np.bincount(ids, classes.sizes, n).astype(np.int64)

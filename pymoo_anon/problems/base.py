@@ -112,9 +112,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self.names = arguments.measure_names(self.measured, table.quasi_identifiers)
         self.objective_names = tuple(self.names[objective] for objective in self.objectives)
         self._columns = self._read_by(self.measured)
-        readers = {o.reads(table.sensitive): o.is_fewest for o in self.measured if o.reads(table.sensitive)}
-        is_fewest = self._limit is None and all(readers.values()) and len(table.tuples) >= _TUPLES_FOR_FEWEST
-        self._fewest = Fewest(tuple(readers)) if readers and is_fewest else None
+        readers = [one for one in self.measured if one.reads(table.sensitive)]
+        groups = tuple(dict.fromkeys(one.reads(table.sensitive) for one in readers))
+        is_fewest = self._limit is None and all(one.is_fewest for one in readers)
+        self._fewest = Fewest(groups) if groups and is_fewest and len(table.tuples) >= _TUPLES_FOR_FEWEST else None
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
         self._memory = Memory(len(self.measured) + 1)
         self.n_threads = 1

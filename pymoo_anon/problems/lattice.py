@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -278,10 +279,9 @@ class LatticeProblem(AnonymizationProblem):
         return weights
 
     def group_maps(self, X: Ints) -> tuple[Ints, Ints]:
-        X, offsets = np.require(X, requirements=["C", "W"]), self.table.tuples.offsets
-        maps, numbers = np.empty((len(X), self.groups.shape[1]), dtype=np.int64), np.empty(X.shape, dtype=np.int64)
-        _write_maps(X, self.groups, self.n_groups, offsets, maps, numbers)
-        return maps, numbers
+        levels = zip(X.T, pairwise(self.table.tuples.offsets), strict=True)
+        maps = np.concatenate([self.groups[own, a:b] for own, (a, b) in levels], axis=1)
+        return maps, self.n_groups[X, np.arange(self.n_var)]
 
     def _variables(self, X: Ints) -> dict[Name, Ints]:
         return dict(zip(self.table.quasi_identifiers, X.T, strict=True))
@@ -352,15 +352,6 @@ def _warn_of_levels_cut_down(algorithm: Any) -> None:
             "less; SBX(vtype=float, repair=RoundingRepair()) rounds them, and LevelCrossover keeps them whole",
             stacklevel=2,
         )
-
-
-@njit(allocates=False)
-def _write_maps(X, groups, n_groups, offsets, maps, numbers):  # type: ignore[no-untyped-def]
-    for i in range(len(X)):
-        for j in range(X.shape[1]):
-            numbers[i, j] = n_groups[X[i, j], j]
-            for v in range(offsets[j], offsets[j + 1]):
-                maps[i, v] = groups[X[i, j], v]
 
 
 def plan_roll_up(X: Ints, weights: Floats) -> tuple[Ints, Ints, Ints]:

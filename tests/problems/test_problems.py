@@ -19,6 +19,7 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import (
     ClassificationMetric,
     DistinctLDiversity,
+    EntropyLDiversity,
     GeneralLossMetric,
     KAnonymity,
     NormalizedClassDispersion,
@@ -120,6 +121,12 @@ def test_a_large_table_has_the_values_of_counted_classes(suppression, monkeypatc
     assert np.array_equal(own.compute(X), counted.compute(X))
     assert np.array_equal(np.concatenate([own.compute(x[np.newaxis]) for x in X]), counted.compute(X))
     assert not LatticeProblem(table, [KAnonymity(), ByClass("drug")])._fewest
+    # A measure of all counts beside one of the fewest, in any order.
+    both = [EntropyLDiversity("drug"), DistinctLDiversity("drug")]
+    for two in (both, both[::-1]):
+        values = dict(zip(two, LatticeProblem(table, two, suppression).compute(X).T, strict=True))
+        assert np.array_equal(values[both[0]], LatticeProblem(table, both[:1], suppression).compute(X)[:, 0])
+        assert np.array_equal(values[both[1]], counted.compute(X)[:, 3])
 
 
 def test_the_memory_pays_once_for_each_node(problem, monkeypatch):

@@ -65,7 +65,7 @@ class WorstClassObjective(Objective):
     def _worst(self, classes: EquivalenceClasses) -> Floats:
         worst_of, none = (np.minimum, np.inf) if self.maximize else (np.maximum, -np.inf)
         worst: Floats
-        if classes.fewest and (read := self.reads(classes.tuples.sensitive)):
+        if classes.fewest and self.is_fewest and (read := self.reads(classes.tuples.sensitive)):
             worst = classes.fewest[read].astype(float)
         else:
             of_classes = np.where(classes.kept, self.of_classes(classes), none)
