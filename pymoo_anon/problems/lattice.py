@@ -229,7 +229,7 @@ class LatticeProblem(AnonymizationProblem):
         self, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
     ) -> tuple[Ints, Floats] | tuple[None, None]:
         if use_cache and self._front is not None:
-            return self._front
+            return self._front[0].copy(), self._front[1].copy()
         most = min(_UNASKED_NODES, _UNASKED_WORK // len(self.table.tuples)) if max_nodes is None else max_nodes
         if self.n_nodes > most:
             return None, None
@@ -240,10 +240,9 @@ class LatticeProblem(AnonymizationProblem):
         for batch in self.batches(_VISITED_AT_ONCE):
             X, F = merge_front(X, F, *self.compute_feasible(batch))
         order = front_order(F)
-        exact = X[order], F[order]
         if set_cache:
-            self._front = exact
-        return exact
+            self._front = X[order], F[order]
+        return X[order], F[order]
 
     def evaluate(self, X: ArrayLike, *args: Any, algorithm: Algorithm | None = None, **kwargs: Any) -> Any:
         """Evaluate points, and warn if a crossover truncates levels."""
