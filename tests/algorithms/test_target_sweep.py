@@ -14,6 +14,7 @@ from pymoo_anon.algorithms.target_sweep import sweep_of
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import AverageClassSize, GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import LocalRecodingProblem
+from pymoo_anon.publishing import explain
 
 GOALS = [KAnonymity(), GeneralLossMetric()]
 
@@ -92,6 +93,7 @@ def test_points_that_are_made_on_one_front_are_found_on_others(census):
             for own in (other, front):
                 place = own.place_of(one)
                 assert own.X[place].tolist() == list(one.x)
+    assert explain(problem, res, choices[1]) == explain(problem, problem.front(res.X), choices[1])
     # A front of some points makes its own.
     whole = problem.front(res)
     assert whole.sorted().choose(require=[KAnonymity() >= 7]).x == whole.choose(require=[KAnonymity() >= 7]).x
