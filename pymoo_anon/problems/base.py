@@ -452,6 +452,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """Return the (n, n_var) points that are made for requirements, none but of local recodings."""
         return np.empty((0, self.n_var), dtype=self.vtype)
 
+    def makes(self, x: Sequence[int]) -> bool:
+        """Return whether `points_for` may give a point."""
+        return False
+
     def to_frame(self, res: Any) -> pd.DataFrame:
         """Return the points of a search as a table.
 

@@ -204,9 +204,8 @@ class Front:
     def _row_made_for(self, choice: Choice) -> int:
         """Return the row of a point made on demand, here or on another front."""
         made = self.rows >= self._n_found
-        points = self.problem.points_for(choice.requirements)
-        if choice.x in map(tuple, points.tolist()) and choice.x not in map(tuple, self.X[made].tolist()):
-            self._add(Front(self.problem, points))
+        if self.problem.makes(choice.x) and choice.x not in map(tuple, self.X[made].tolist()):
+            self._add(Front(self.problem, np.array([choice.x])))
         rows = zip(map(tuple, self.X.tolist()), self.rows.tolist(), strict=True)
         return next((row for x, row in rows if row >= self._n_found and x == choice.x), choice.row)
 

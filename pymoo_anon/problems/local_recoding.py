@@ -353,6 +353,10 @@ class LocalRecodingProblem(AnonymizationProblem):
         points = [self.x_of(k)] if 1 < k <= self.table.n_rows else []
         return np.array(points, dtype=np.int64).reshape(-1, self.n_var)
 
+    def makes(self, x: Sequence[int]) -> bool:
+        """Return whether a point has no price and equal weights."""
+        return len(x) == self.n_var and not any(x[1:])
+
     def decode(self, x: ArrayLike) -> LocalGeneralization:
         """Return the local recoding of one point, as `target`."""
         target = self.target(x)
