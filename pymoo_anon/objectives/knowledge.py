@@ -184,9 +184,9 @@ def agreeing(
 
 
 @njit(allocates=False)
-def _number(ids, n, cells, n_cells, every, firsts, marks, keys, base):  # type: ignore[no-untyped-def]
+def _number(ids, n, cells, n_cells, every, firsts, *slots):  # type: ignore[no-untyped-def]
     """Replace numbers by those of pairs of a number and a cell, and count them."""
-    return number_pairs(Pairs(every, every, ids, cells, n, n_cells), Slots(marks, keys, base), ids, firsts)
+    return number_pairs(Pairs(every, every, ids, cells, n, n_cells), Slots(*slots), ids, firsts)
 
 
 @njit()
