@@ -190,8 +190,8 @@ class Front:
             ValueError: There is no such point, or it does not satisfy the constraints of the problem.
         """
         row = chosen.row if isinstance(chosen, Choice) else chosen
-        if isinstance(chosen, Choice) and row >= self._n_found:
-            row = self._row_made_for(chosen)
+        if isinstance(chosen, Choice) and row >= self._n_found and self.problem.makes(chosen.x):
+            self._give_row(chosen)
         (places,) = np.nonzero(self.rows == row)
         if isinstance(chosen, Choice) and (not len(places) or tuple(self.X[places[0]].tolist()) != chosen.x):
             raise ValueError(f"choice must be one of the points of res, got row {row}, which is another point")
@@ -201,13 +201,18 @@ class Front:
             raise ValueError(f"row must be a point that satisfies the constraints of its problem, got {row}")
         return int(places[0])
 
-    def _row_made_for(self, choice: Choice) -> int:
-        """Return the row of a point made on demand, here or on another front."""
-        made = self.rows >= self._n_found
-        if self.problem.makes(choice.x) and choice.x not in map(tuple, self.X[made].tolist()):
+    def _give_row(self, choice: Choice) -> None:
+        """Give a point made on demand the row of its choice, as on the front of the choice."""
+        if not len(self._made_at(choice.x)):
             self._add(Front(self.problem, np.array([choice.x])))
-        rows = zip(map(tuple, self.X.tolist()), self.rows.tolist(), strict=True)
-        return next((row for x, row in rows if row >= self._n_found and x == choice.x), choice.row)
+        # It is not there if it breaks a constraint. Another point that has this row here takes the other one.
+        for place in self._made_at(choice.x)[:1]:
+            self.rows[self.rows == choice.row] = self.rows[place]
+            self.rows[place] = choice.row
+        self._n_given = max(self._n_given, choice.row + 1)
+
+    def _made_at(self, x: tuple[int, ...]) -> Ints:
+        return np.flatnonzero((self.rows >= self._n_found) & (x == self.X).all(axis=1))
 
     def shortfalls(self) -> Floats:
         """Return the (m, n_obj) shortfalls: 0 for the best, 1 for the worst."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -99,9 +99,7 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppress
     ('sex: level 0 of 1, 2 values such as Male and Female', 'k = 6 costs 6.425 of GLM (0.4 %)')
     """
     front = problem.front(res)
-    place = front.place_of(choice)
-    # A point that was made for a choice may have another row on this front.
-    choice, steps = replace(choice, row=int(front.rows[place])), front.steps(place)
+    steps = front.steps(front.place_of(choice))
     return Explanation(
         tuple(_level_lines(problem, choice)),
         share(choice.n_suppressed, problem.table.n_rows, unit_of_rows(problem.table.person)),
