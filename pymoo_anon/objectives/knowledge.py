@@ -185,7 +185,7 @@ def agreeing(
 
 @njit(allocates=False)
 def _number(ids, n, cells, n_cells, every, firsts, *slots):  # type: ignore[no-untyped-def]
-    """Replace numbers by those of pairs of a number and a cell, and count them."""
+    """Replace numbers by those of their pairs with a cell."""
     return number_pairs(Pairs(every, every, ids, cells, n, n_cells), Slots(*slots), ids, firsts)
 
 

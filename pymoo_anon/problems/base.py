@@ -568,7 +568,7 @@ def keys_of(X: Array) -> list[bytes]:
 
 @contextmanager
 def uncounted_compilation(algorithm: Any) -> Iterator[None]:
-    """Move the `start_time` of an algorithm, if any, by the compile time of the block."""
+    """Move the start of an algorithm by the compile time of the block."""
     if algorithm is None or _EXCLUDED.get():
         yield
         return

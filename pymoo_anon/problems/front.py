@@ -202,7 +202,7 @@ class Front:
         return int(places[0])
 
     def _give_row(self, choice: Choice) -> None:
-        """Give a point made on demand the row of its choice, as on the front of the choice."""
+        """Give a point made on demand the row of its choice."""
         if not len(self._made_at(choice.x)):
             self._add(Front(self.problem, np.array([choice.x])))
         # It is not there if it breaks a constraint. Another point that has this row here takes the other one.

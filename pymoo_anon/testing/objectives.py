@@ -52,7 +52,7 @@ _STRINGS = 8
 
 
 class _Case:
-    """An objective on nodes of one lattice, with their classes, values and bounds."""
+    """An objective on nodes of one lattice."""
 
     def __init__(self, objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> None:
         self.objective, self.problem, self.X = objective, problem, support.some_nodes(problem, rng)

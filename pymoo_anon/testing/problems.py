@@ -1,4 +1,4 @@
-"""The contracts of problems, and of operators: sampling, crossover, mutation, repair, selection and neighborhoods."""
+"""The contracts of problems and operators."""
 
 from __future__ import annotations
 

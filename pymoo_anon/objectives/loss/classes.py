@@ -189,7 +189,7 @@ class KLDivergence(LossObjective):
 
 
 def _ratios(recount: Recount) -> Counter[Fraction]:
-    """Count the rows for ratios whose product is that of original and released shares."""
+    """Count the rows by ratios of original to released shares."""
     labels, kept = recount.labels.values(), recount.cells[~recount.marked]
     suppressed = Fraction(recount.n_suppressed, prod(own.n_values for own in labels))
     covered = pd.Series(1, index=kept.index, dtype=object)
