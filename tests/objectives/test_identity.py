@@ -84,6 +84,8 @@ REGISTER = Microdata.from_frame(pd.concat([FRAME] * 3), WAYS)
         ([0, 0], (6, 10, 300, 100), 5 * 100 - 300, 100 - 300),
         ([1, 1], (6, 10, 300, 100), 5 * 50, 50),
         ([0, 0], (10, 10, 300, 100), 500, 100),
+        # Prices in another currency.
+        ([1, 0], (4e9, 3e11, 3e11, 1.2e12), 1e9 * (5 * 900 - 3 * 300), 1e9 * (900 - 300)),
         # Who holds a register of three times as many finds a third.
         ([0, 0], (4, 300, 300, 1200, REGISTER), 5 * 1200 - 3 * 100, 1200 - 100),
     ],

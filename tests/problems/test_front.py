@@ -21,6 +21,7 @@ from pymoo_anon.objectives import (
     TCloseness,
 )
 from pymoo_anon.problems import BitStringProblem, Front, LatticeProblem, PreferredPoint
+from pymoo_anon.problems.arguments import texts_of
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.publishing import release
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
@@ -260,3 +261,10 @@ def test_what_is_asked_for_is_refused_where_release_refuses_it(rows, limit, leas
         assert why is not None
     else:
         assert why is None
+
+
+def test_numbers_of_a_column_have_the_decimals_of_the_finite_ones():
+    assert texts_of(np.array([0.25, 1.0, np.inf])) == ["0.2500", "1.0000", "inf"]
+    assert texts_of(np.array([0.25, 1000.0])) == ["0.2", "1,000.0"]
+    assert texts_of(np.array([np.inf])) == ["inf"]
+    assert texts_of(np.empty(0)) == []

@@ -58,6 +58,7 @@ def test_targets_are_all_numbers_of_two_digits_from_the_least_k_to_the_rows(cens
     # Every k that is asked for is kept, also one between two targets.
     assert [problem.target(problem.x_of(k)).k for k in range(1, 601)] == [*range(1, 601)]
     assert problem.target(problem.x_of(122.5)).k == 123
+    assert problem.x_of(7.2).tolist() == problem.x_of(8).tolist()
     assert problem.target(LocalRecodingProblem(census, GOALS, [KAnonymity() >= 5]).x_of(2)).k == 1
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 25]).targets[0] == 25
     assert LocalRecodingProblem(census, GOALS, [ProsecutorRisk() <= 0.09]).targets[0] == 12
