@@ -323,7 +323,7 @@ def _role_by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[st
     said = {word: role for word in words if (role := role_of_word(word)) is not None}
     # Numbers of persons and things have no decimals.
     if not _is_count(words, looks) and (not looks.numbers or looks.are_whole):
-        found = _role_by_number(profile, words, said) or _role_by_identifier(profile, words, said, looks)
+        found = _role_by_number(profile, words, said, looks) or _role_by_identifier(profile, words, said, looks)
         if found is not None:
             return found
     if _repeats(profile):
@@ -347,7 +347,9 @@ def _role_by_attribute(
     few = _are_two(profile)
     counts = _is_count(words, looks) and words[0] != "total"
     of_rows = bool(looks.numbers) and ceil(max(looks.numbers)) not in _PERSON_WEIGHTS
-    for word, after in zip(reversed(words), ["", *reversed(words[1:])], strict=True):
+    pairs = list(zip(words, [*words[1:], ""], strict=True))
+    # The noun comes last, and in "ingresos del hogar" first.
+    for word, after in pairs if not WORDS["of"].keys().isdisjoint(words) else reversed(pairs):
         role = said.get(word)
         if role == "sensitive" and looks.are_dates:
             break
@@ -367,14 +369,14 @@ def _is_count(words: list[str], looks: _Looks) -> bool:
     return named and looks.are_whole and max(looks.numbers) < 10_000
 
 
-def _role_by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
+def _role_by_number(profile: Profile, words: list[str], said: dict[str, str], looks: _Looks) -> tuple[str, str] | None:
     ends = tuple(WORDS["number ends"])
     ids = [word for word in words if word in WORDS["numbers"] or word.endswith(ends) or _ends_in_id(word)]
     if not ids:
         return None
-    person = next((word for word, role in said.items() if role == "person"), None)
+    person = next((word for word in words if said.get(word) == "person" or word in WORDS["short persons"]), None)
     coded = not WORDS["codes"].keys().isdisjoint(words)
-    if person is not None and not coded:
+    if person is not None and not coded and not _name_nobody(profile, looks):
         if profile.is_unique and (profile.is_nearly_unique or profile.n_rows < TELLING):
             return "identifier", f"the name says {person!r} and {ids[0]!r}, and every value is another one"
         return "person", f"the name says {person!r} and {ids[0]!r}, which tells whose row it is"
@@ -421,8 +423,9 @@ def _role_by_identifier(
     if named is not None and not (described and _repeats(profile)):
         return "identifier", f"the name says {named!r}, which {_MEANINGS['identifier']}"
     if len(words) == 1 and said.get(words[0]) == "person" and not words[0].endswith(tuple(WORDS["described"])):
-        if profile.is_unique:
-            return "identifier", f"the name says {words[0]!r}, and every value is another one"
+        if profile.is_unique or looks.are_names:
+            what = "it holds names" if looks.are_names else "every value is another one"
+            return "identifier", f"the name says {words[0]!r}, and {what}"
         return "person", f"the name says {words[0]!r}, which {_MEANINGS['person']}"
     return None
 
