@@ -169,13 +169,19 @@ def _range(found: PopulationUniques) -> str:
     return f"{share_text(low)} to {share_text(high)} of {n:,} people are estimated to be unique in the population."
 
 
+# More sensitive columns have one line each.
+_MOST_DETAILED = 20
+
+
 def inference_view(subject: Subject, member: Member) -> View:
     """List the possible inferences about each released sensitive column."""
     sides = _sides(subject, member)
     found = [(one_line(name), [own.inferences[name] for own in sides.values()]) for name in subject.released_sensitive]
     words = _said(subject, [(name, own[-1]) for name, own in found if own[-1].worst])
     tables = [_inferred(subject, found)] if found else []
-    for place, (name, own) in enumerate(found):
+    if len(found) > _MOST_DETAILED:
+        words.append(f"The first {_MOST_DETAILED} sensitive columns are shown class by class.")
+    for place, (name, own) in enumerate(found[:_MOST_DETAILED]):
         tables.append(_sure(_shares(sides), place, name, own))
         tables += [] if subject.external else [_worst(subject, member, place, name, own[-1])]
     return View(tuple(words), tuple(tables))
