@@ -390,11 +390,10 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int], of_workbook: bool 
     # 2011-12 may be a value, and the label of a month that has another notation, too.
     known = {name: label for name, label in LEVELS.items() if name != "day" or spelling != _MONTHS_ALONE}
     # No label tells a century that no value tells.
-    left, mark = (2, "'") if spelling.endswith(_SHORT) else (0, "")
-    labels = {name: [mark + label(day)[left:] for day, _ in rows] for name, label in known.items()}
-    levels = {name: list(zip(own, own, strict=True)) for name, own in labels.items()}
+    told = (lambda text: f"'{text[2:]}") if spelling.endswith(_SHORT) else str
+    levels = {name: [(told(label(day)),) * 2 for day, _ in rows] for name, label in known.items()}
     hierarchy, kept = useful(domain, one_node_each(levels, domain))
-    words = f"{spelling} from {mark}{str(held[0])[left:]} to {mark}{str(held[-1])[left:]}"
+    words = f"{spelling} from {told(str(held[0]))} to {told(str(held[-1]))}"
     if len(filled) > len(held):
         words += f", a row for each day of {'these years' if held[0].year < held[-1].year else 'the year'}"
     return Draft(hierarchy, "dates", words + (f"; {', '.join(kept)}" if kept else ""))

@@ -136,8 +136,10 @@ def _with_missing(draft: Draft) -> Draft:
 
 def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
     values, counts = _present(every, weights)
+    is_code = _CODE_NAMES.search(name or "") is not None
+    is_date = not is_code and bool(WORDS["named dates"].keys() & {*split_words(name or "")})
     try:
-        return draft_dates(values, counts, _is_a_date(name or ""))
+        return draft_dates(values, counts, is_date)
     except AmbiguousDates as error:
         note = f"{error}; "
     except ValueError:
@@ -151,7 +153,7 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
     if enough(numeric, counts) and len(spelled) > _FEW_NAMES and not zeros:
         if name is not None and all(number == int(number) for number in spelled):
             called = f"the column is called {name!r}, so "
-            if _CODE_NAMES.search(name):
+            if is_code:
                 return _because(called, draft_codes(values, counts))
             if WORDS["nominal"].keys() & {*split_words(name)}:
                 long = max(spelled) >= _LONG_CODE
@@ -162,17 +164,13 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
         return _because(note, draft_ordered(values, counts, name))
     if not zeros:
         note = note or _almost("numbers", values, numeric)
-    zeros = zeros or _CODE_NAMES.search(name or "") is not None
+    zeros = zeros or is_code
     likely = map(looks_like_a_code, values)
     if enough([own and (zeros or not number) for own, number in zip(likely, numeric, strict=True)], counts):
         draft = draft_codes(values, counts)
         if zeros or draft.hierarchy.length > 1:
             return _because(note, draft)
     return _because(note, draft_categories(every, weights))
-
-
-def _is_a_date(name: str) -> bool:
-    return bool(WORDS["named dates"].keys() & {*split_words(name)}) and not _CODE_NAMES.search(name)
 
 
 def _almost(kind: str, values: Sequence[Any], fits: Sequence[bool]) -> str:

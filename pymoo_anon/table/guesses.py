@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from decimal import Decimal
 from math import ceil, log
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
@@ -46,6 +46,9 @@ _PERSON_WEIGHTS = range(10, 10_000)
 # Fewer whole numbers that repeat are counts or codes, and name nobody.
 _FEW_NUMBERS = 20
 _RECENT_YEARS = range(1900, 2036)
+
+# A role and its reason, or nothing.
+_Decided: TypeAlias = "tuple[str, str] | None"
 
 
 class Guess(NamedTuple):
@@ -309,7 +312,7 @@ def _role(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str]:
     return _role_by_name(profile, words, looks) or _role_by_values(profile, looks)
 
 
-def _role_by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str] | None:
+def _role_by_name(profile: Profile, words: list[str], looks: _Looks) -> _Decided:
     if not words:
         return None
     whole = WORDS["whole"].get("".join(words))
@@ -332,9 +335,7 @@ def _role_by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[st
     return _role_by_attribute(profile, words, said, looks)
 
 
-def _role_by_attribute(
-    profile: Profile, words: list[str], said: dict[str, str], looks: _Looks
-) -> tuple[str, str] | None:
+def _role_by_attribute(profile: Profile, words: list[str], said: dict[str, str], looks: _Looks) -> _Decided:
     exits, manners = ([word for word in words if word in WORDS[name]] for name in ("exits", "manners"))
     if exits and manners:
         return "sensitive", f"the name says {exits[0]!r} and {manners[0]!r}, which {_MEANINGS['sensitive']}"
@@ -369,7 +370,7 @@ def _is_count(words: list[str], looks: _Looks) -> bool:
     return named and looks.are_whole and max(looks.numbers) < 10_000
 
 
-def _role_by_number(profile: Profile, words: list[str], said: dict[str, str], looks: _Looks) -> tuple[str, str] | None:
+def _role_by_number(profile: Profile, words: list[str], said: dict[str, str], looks: _Looks) -> _Decided:
     ends = tuple(WORDS["number ends"])
     ids = [word for word in words if word in WORDS["numbers"] or word.endswith(ends) or _ends_in_id(word)]
     if not ids:
@@ -409,9 +410,7 @@ def _name_nobody(profile: Profile, looks: _Looks) -> bool:
     return _are_two(profile) or (looks.are_whole and profile.n_distinct <= _FEW_NUMBERS and _repeats(profile))
 
 
-def _role_by_identifier(
-    profile: Profile, words: list[str], said: dict[str, str], looks: _Looks
-) -> tuple[str, str] | None:
+def _role_by_identifier(profile: Profile, words: list[str], said: dict[str, str], looks: _Looks) -> _Decided:
     if _name_nobody(profile, looks):
         return None
     named = next((word for word in words if said.get(word) == "identifier"), None)
@@ -423,10 +422,8 @@ def _role_by_identifier(
     if named is not None and not (described and _repeats(profile)):
         return "identifier", f"the name says {named!r}, which {_MEANINGS['identifier']}"
     if len(words) == 1 and said.get(words[0]) == "person" and not words[0].endswith(tuple(WORDS["described"])):
-        if profile.is_unique or looks.are_names:
-            what = "it holds names" if looks.are_names else "every value is another one"
-            return "identifier", f"the name says {words[0]!r}, and {what}"
-        return "person", f"the name says {words[0]!r}, which {_MEANINGS['person']}"
+        role = "identifier" if profile.is_unique or looks.are_names else "person"
+        return role, f"the name says {words[0]!r}, which {_MEANINGS[role]}"
     return None
 
 

@@ -162,6 +162,8 @@ def test_what_is_refused_of_columns_adversaries_and_audiences(old, new, words):
 
 def test_what_is_no_toml():
     assert broken("[data\n").startswith(" must be a TOML file: ")
+    Path("mine.csv").write_text("age;sex\n")
+    assert refused("search", "mine.csv").endswith("; pymoo-anon init mine.csv writes one about a table")
     Path("my.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match=r"^my\.toml must be text in UTF-8, got the byte 0xff$"):
         read_project(Path("my.toml"))

@@ -277,6 +277,12 @@ def test_workbooks_that_are_unclear_are_one_sentence():
     Path("cut.sqlite").write_bytes(b"SQLite format 3\0" + bytes(50))
     for name in ("cut.xlsx", "empty.xlsx", "cut.sqlite"):
         assert f"{name} cannot be read" in refused("init", name)
+    # Other programs write its properties first.
+    with zipfile.ZipFile("old.xls", "w") as book:
+        book.writestr("docProps/app.xml", "")
+    assert refused("init", "old.xls") == "old.xls must be a CSV file, got an Excel workbook; let its name end in .xlsx"
+    Path("folder").mkdir()
+    assert refused("init", "folder") == "folder: a folder, and no file"
 
 
 def test_days_and_moments_of_a_workbook():

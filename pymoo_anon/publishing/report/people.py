@@ -61,8 +61,8 @@ BELOW, ABOVE = "too small", "large enough"
 # Left edges of the histogram.
 _EDGES = (1, 2, 5, 12, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 100_000, 1_000_000)
 
-# Greatest number of groups that lose most.
-_MOST_LOSERS = 20
+# Greatest number of groups that lose most, and of sensitive columns that are shown class by class.
+_MOST_LOSERS, _MOST_DETAILED = 20, 20
 
 # Steps of a Lorenz curve.
 _SHARES = np.linspace(0, 1, 21)
@@ -167,10 +167,6 @@ def _range(found: PopulationUniques) -> str:
     if high * n < 1:
         return f"none of {n:,} people is estimated to be unique in the population."
     return f"{share_text(low)} to {share_text(high)} of {n:,} people are estimated to be unique in the population."
-
-
-# More sensitive columns have one line each.
-_MOST_DETAILED = 20
 
 
 def inference_view(subject: Subject, member: Member) -> View:
