@@ -363,7 +363,12 @@ class AmbiguousDates(ValueError):  # noqa: N818
 
 def looks_like_a_date(value: Any) -> bool:
     """Tell whether a value is written like a date."""
-    return day_of(value) is not None or any(_day(notation, value) for notation in _NOTATIONS)
+    return day_of(value) is not None or any(_day(notation, _spelling(value)) for notation in _NOTATIONS)
+
+
+def _spelling(value: Any) -> str:
+    text = str(label_text(value))
+    return text if is_number(value) and "." not in text else str(value)
 
 
 def draft_dates(values: Sequence[Any], counts: Sequence[int], of_workbook: bool = True) -> Draft:
@@ -406,9 +411,9 @@ def _read_days(values: Sequence[Any], counts: Sequence[int], of_workbook: bool) 
     """
     orders: dict[str, list[date | None]] = {_ISO: [day_of(value) for value in values]}
     if None in orders[_ISO]:
-        orders |= {name: [_day(name, value) for value in values] for name in _NOTATIONS}
-        if of_workbook:
-            orders["days since 1899-12-30"] = [_day_of_workbook(value) for value in values]
+        texts = list(map(_spelling, values))
+        orders |= {name: [_day(name, text) for text in texts] for name in _NOTATIONS}
+        orders |= {"days since 1899-12-30": list(map(_day_of_workbook, values))} if of_workbook else {}
     fits = {name: [day is not None for day in days] for name, days in orders.items()}
     rows = {name: sum(compress(counts, own)) for name, own in fits.items()}
     name = max(rows, key=lambda name: rows[name])
@@ -446,9 +451,8 @@ _NOTATIONS = {
 }
 
 
-def _day(notation: str, value: Any) -> date | None:
-    text = str(label_text(value))
-    match = _NOTATIONS[notation].fullmatch(text if is_number(value) and "." not in text else str(value))
+def _day(notation: str, text: str) -> date | None:
+    match = _NOTATIONS[notation].fullmatch(text)
     if match is None:
         return None
     found = match.groupdict()

@@ -46,7 +46,7 @@ def test_of_many_sensitive_columns_the_first_are_shown_class_by_class():
     every, *others = view.tables
     assert [row[0] for row in every.rows] == list(rows)[1:]
     assert [own.name for own in others] == [f"{name}{i}" for i in range(20) for name in ("sure", "worst")]
-    assert view.sentences[-1] == "The first 20 sensitive columns are shown class by class."
+    assert view.sentences[-1] == "The first 20 columns are shown class by class."
     view = inference_view(*subject_and_member({name: rows[name] for name in list(rows)[:21]}, list(rows)[1:21]))
     assert len(view.tables) == 41
     assert "class by class" not in view.sentences[-1]

@@ -175,8 +175,7 @@ def inference_view(subject: Subject, member: Member) -> View:
     found = [(one_line(name), [own.inferences[name] for own in sides.values()]) for name in subject.released_sensitive]
     words = _said(subject, [(name, own[-1]) for name, own in found if own[-1].worst])
     tables = [_inferred(subject, found)] if found else []
-    if len(found) > _MOST_DETAILED:
-        words.append(f"The first {_MOST_DETAILED} sensitive columns are shown class by class.")
+    words += [f"The first {_MOST_DETAILED} columns are shown class by class."] * (len(found) > _MOST_DETAILED)
     for place, (name, own) in enumerate(found[:_MOST_DETAILED]):
         tables.append(_sure(_shares(sides), place, name, own))
         tables += [] if subject.external else [_worst(subject, member, place, name, own[-1])]
