@@ -32,10 +32,8 @@ def run_pick(asked: PickRequest, console: Console) -> None:
         less = less_lost(front, choice, suppressed)
     tell(console, f"Row {choice.row + 1} of {len(front)}: {choice.said}.")
     if bounds and wanted.row != choice.row:
-        tell(
-            console,
-            f"Row {wanted.row + 1} fits better, but {front.refusal(front.place_of(wanted), suppressed, bounds)}.",
-        )
+        why = front.refusal(front.place_of(wanted), suppressed, bounds)
+        tell(console, f"Row {wanted.row + 1} fits better, but {why}.")
     if asked.explain:
         _explain(study, console)
     if less:

@@ -50,10 +50,9 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     found = listed(f"{name} = {number(value)}" for name, value in counts if value is not None)
     tell(console, f"Counted again: {found}. {made.verdict}")
     done = {"mark": "marked", "drop": "left out"}[made.suppressed]
-    rows = counted(made.n_suppressed, "row", "rows")
-    tell(console, f"Written: {target} ({rows} {done}), .{EVIDENCE}, .{CODEBOOK}")
-    if names := _with_values_of_single_rows(study.table):
-        told = f"The codebook lists values of single rows of {listed(names)}."
+    tell(console, f"Written: {target} ({counted(made.n_suppressed, 'row', 'rows')} {done}), .{EVIDENCE}, .{CODEBOOK}")
+    if single := _with_values_of_single_rows(study.table):
+        told = f"The codebook lists values of single rows of {listed(single)}."
         tell(console, f"{told} Keep it to yourself, or let these hierarchies hold all values that there are.")
     # Nobody picks the point of an audience.
     is_picked = not asked.local and asked.audience is None

@@ -297,8 +297,8 @@ _JOINT = r" ?[-–,;] ?| to | bis(?: unter)? | and | und | a | à | y | et "
 _RANGE = re.compile(rf"(?:de )?([\[\](]?) ?({_END}){_UNIT}({_JOINT})({_END}){_UNIT} ?([\])\[]?)", re.I)
 _BELOW = re.compile(rf"({_pattern_of('at most', 'below')})({_END}){_UNIT}", re.I)
 _ABOVE = re.compile(rf"({_pattern_of('at least', 'above')})({_END}){_UNIT}", re.I)
-_MORE = rf" (?:and|or|und|oder|y|o|et|ou) (?:{'|'.join(WORDS['and more'])})"
-_PLUS = re.compile(rf"({_END}){_UNIT}(?: ?\+|{_MORE}){_UNIT}", re.I)
+_MORE = "|".join(WORDS["and more"])
+_PLUS = re.compile(rf"({_END}){_UNIT}(?: ?\+| (?:and|or|und|oder|y|o|et|ou) (?:{_MORE})){_UNIT}", re.I)
 _NUMBERED = re.compile(
     rf"(?:([^\W\d_]{{3,}} |{'|'.join(WORDS['steps'])}) ?(\d{{1,2}})"
     r"|(\d{1,2})(?:st|nd|rd|th|\.) ?(?:grade|class|klasse|year)?)"
