@@ -61,7 +61,7 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
 
 
 def _with_values_of_single_rows(table: Microdata) -> list[str]:
-    # Their domain holds what occurs and nothing else, a tenth of it in one row.
+    # Such domains hold no other value than the rows, and a tenth of theirs once.
     columns, n_rows = zip(table.quasi_identifiers.items(), table.tuples.codes.T, strict=True), table.tuples.counts
     counts = {name: np.bincount(codes, n_rows, own.n_values) for (name, own), codes in columns}
     return [str(name) for name, own in counts.items() if (np.quantile(own, [0, 0.1]) == 1).all()]

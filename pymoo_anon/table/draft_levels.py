@@ -344,7 +344,7 @@ _TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?)?"
 # The year, the month by a number or word, the day, and the sign between them.
 _YEAR, _MONTH, _DAY, _SIGN = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})", r"(?P<sign>[./-])"
 
-# The notation of ISO 8601, that without a day, and the end of those whose century is unknown.
+# The notation of ISO 8601, that without a day, and the end of those without a century.
 _ISO, _MONTHS_ALONE, _SHORT = "ISO dates", "dates (month, year)", "year of two digits)"
 
 #: The levels above the days, from fine to general.
@@ -394,7 +394,7 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int], of_workbook: bool 
     domain = [value for _, value in rows]
     # 2011-12 may be a value, and the label of a month that has another notation, too.
     known = {name: label for name, label in LEVELS.items() if name != "day" or spelling != _MONTHS_ALONE}
-    # No label tells a century that no value tells.
+    # Without a century in the values no label names one.
     told = (lambda text: f"'{text[2:]}") if spelling.endswith(_SHORT) else str
     levels = {name: [(told(label(day)),) * 2 for day, _ in rows] for name, label in known.items()}
     hierarchy, kept = useful(domain, one_node_each(levels, domain))
