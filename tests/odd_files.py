@@ -68,6 +68,9 @@ def write_workbooks():
             sheet = book.add_worksheet()
             sheet.merge_range("A1:B1", "name")
             sheet.write_row("A2", row)
+    # Other programs write its properties first.
+    with zipfile.ZipFile("old.xls", "w") as book:
+        book.writestr("docProps/app.xml", "")
 
 
 def write_odd_files():

@@ -33,7 +33,7 @@ from pymoo_anon.table.frames import as_text, opened
 _HEAD = 1 << 20
 
 # Next step for a file in another encoding.
-_NAME_ENCODING = ", or name its encoding: init --encoding latin-1, encoding in [data]"
+_NAME_ENCODING = ", or name its encoding: init --encoding cp1252, encoding in [data]"
 
 # No line of a CSV file may have more bytes.
 _LONGEST_LINE = 1 << 24

@@ -15,7 +15,7 @@ from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.study import options
 from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, source_of
-from pymoo_anon.study.options import Reader, Settings, levels_of, weights_of
+from pymoo_anon.study.options import Reader, Settings, is_project, levels_of, weights_of
 
 if TYPE_CHECKING:
     from pymoo_anon.publishing.keeping import Kept
@@ -328,7 +328,8 @@ def _content(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
     except (TOMLKitError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}") from None
+        hint = "" if is_project(path) else f"; pymoo-anon init {path} writes one about a table"
+        raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}{hint}") from None
 
 
 def _place(path: Path, table: str, given: Mapping[str, Any]) -> Source:

@@ -27,7 +27,7 @@ from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, check_
 from pymoo_anon.study.options import is_project, parts_of, read_encoding
 from pymoo_anon.study.project import OF_ROLE, ROLES, Project, change_project, read_project
 from pymoo_anon.table import guesses
-from pymoo_anon.table.delimited import csv_rows, separator_of
+from pymoo_anon.table.delimited import SEPARATORS, csv_rows, separator_of
 from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import WORDS, Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
@@ -36,8 +36,8 @@ from pymoo_anon.table.frames import at_hand
 #: Reasons for dropping a column that tells nothing beside another one.
 EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
 
-# Rows that decide whether blanks belong to the fields.
-_HEAD_ROWS = 1000
+# Rows that decide whether blanks belong to the fields, and the share that decides whether the first is a title.
+_HEAD_ROWS, _NEARLY = 1000, 0.9
 # More whole numbers or texts than these may name persons or groups.
 _MOST_CODES = 50
 # Another odd text in fewer rows may be a mistake, or name somebody.
@@ -106,7 +106,10 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
                 f"{source} must name its columns in its first row, got {examples(numbers)} there; "
                 "--names NAME,NAME,... names the columns of a file without such a row"
             )
-        if len(header) == 1 and _are_parted_by_blanks(head.splitlines()[:_HEAD_ROWS]):
+        lines = head.splitlines()[1:_HEAD_ROWS] if len(header) == 1 else []
+        if any(sum(sign in line and '"' not in line for line in lines) > _NEARLY * len(lines) for sign in SEPARATORS):
+            raise ValueError(f"{source} must name its columns in its first row, got a title there; take it out")
+        if _are_parted_by_blanks([*header, *lines]):
             raise ValueError(
                 f"{source} must have a comma, a semicolon, a tab or a bar between fields, got blanks; save it anew"
             )

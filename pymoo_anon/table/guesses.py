@@ -333,7 +333,9 @@ class _Column:
             return None
         counts = self._is_count() and words[0] != "total"
         of_rows = bool(self.numbers) and ceil(max(self.numbers)) not in _PERSON_WEIGHTS
-        for word, after in zip(reversed(words), ["", *reversed(words[1:])], strict=True):
+        pairs = list(zip(words, [*words[1:], ""], strict=True))
+        # The noun comes last, and in "ingresos del hogar" first.
+        for word, after in pairs if WORDS["of"].keys() & words else reversed(pairs):
             role = said.get(word)
             if role == "sensitive" and self.are_dates:
                 break
@@ -352,8 +354,11 @@ class _Column:
         ids = [word for word in words if word in WORDS["numbers"] or word.endswith(ends) or _ends_in_id(word)]
         if not ids:
             return None
-        person, is_coded = self._word_for("person"), bool(WORDS["codes"].keys() & words)
-        if person is not None and not is_coded:
+        person = next(
+            (word for word in words if self.said.get(word) == "person" or word in WORDS["short persons"]), None
+        )
+        is_coded = bool(WORDS["codes"].keys() & words)
+        if person is not None and not is_coded and not self._name_nobody():
             if profile.is_unique and (profile.is_nearly_unique or profile.n_rows < TELLING):
                 return "identifier", f"the name says {person!r} and {ids[0]!r}, and every value is another one"
             return "person", f"the name says {person!r} and {ids[0]!r}, which tells whose row it is"
@@ -377,9 +382,8 @@ class _Column:
         if named is not None and not (is_described and self.profile.repeats):
             return "identifier", f"the name says {named!r}, which {_MEANINGS['identifier']}"
         if len(words) == 1 and self._word_for("person") and not words[0].endswith(tuple(WORDS["described"])):
-            if self.profile.is_unique:
-                return "identifier", f"the name says {words[0]!r}, and every value is another one"
-            return "person", f"the name says {words[0]!r}, which {_MEANINGS['person']}"
+            role = "identifier" if self.profile.is_unique or self.are_names else "person"
+            return role, f"the name says {words[0]!r}, which {_MEANINGS[role]}"
         return None
 
     def _by_values(self) -> tuple[str, str]:

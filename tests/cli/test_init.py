@@ -318,8 +318,9 @@ def test_odd_values_are_proposed_as_missing_and_a_search_runs(monkeypatch):
     # Nine columns first, and then those with "k.A.", "n. b.", "n/a" and "grün".
     assert (called.count("equal_columns"), called.count("draft_hierarchy")) == (1, 9 + 5)
     # The file asks about proposed values.
-    assert [line for line in said.splitlines() if line.endswith("a missing value?")] == [
-        f"{name}: {ASKED[name]}" for name in ("Alter", "height", "year")
+    assert [line for line in said.splitlines() if "a missing value?" in line] == [
+        f"{name}: {ASKED[name]} If so, add it to empty in ward.toml, and draft the column anew."
+        for name in ("Alter", "height", "year")
     ]
     proposed = ["k.A.", "n. b.", "n/a", "grün"]
     assert f"\nWith missing values, {', '.join(map(repr, proposed))} among them: " in said

@@ -141,3 +141,12 @@ def test_answers_of_four_rows():
 def test_conditions_that_no_row_is_sure_to_meet():
     assert guaranteed_counts(TOLD, MEANINGS, {"sex": pd.Interval(0, 1)})[:2] == (0, 0)
     assert guaranteed_counts(TOLD, MEANINGS, {"age": 7})[:2] == (0, 2)
+
+
+def test_a_label_is_no_value():
+    """Refuse the label of several values, which no row has as its value."""
+    towns = Hierarchy([["Bonn", "Köln", "Ulm"], ["Bonn", "Rhein", "Ulm"], ["*"] * 3])
+    frame = pd.DataFrame({"town": ["Bonn", "Rhein", "*"]})
+    with pytest.raises(ValueError, match="where must ask 'town' for values, got labels of several: 'Rhein'"):
+        guaranteed_counts(frame, {"town": towns}, {"town": ["Ulm", "Rhein"]})
+    assert guaranteed_counts(frame, {"town": towns}, {"town": ["Bonn", "Essen"]})[:2] == (1, 2)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import tomlkit
-from command import run
+from command import refused, run
 
 from pymoo_anon.study.names import source_of
 from pymoo_anon.study.project import read_project
@@ -75,6 +75,13 @@ def test_no_other_column_may_lack_a_name():
     frame.insert(1, "", 1)
     frame.to_csv("t.csv", index=False)
     assert "t.csv must name every column in its first row, got no name for column 2" in run("init", "t.csv", code=2)
+    for title in ("Admissions of 2023\n", "Admissions\nof 2023\n"):
+        Path("t.csv").write_text(f"{title}age;sex\n" + "30;F\n" * 30)
+        assert (
+            refused("init", "t.csv") == "t.csv must name its columns in its first row, got a title there; take it out"
+        )
+    Path("t.csv").write_text('text\n"a; b"\n"c; d"\n')
+    assert "Not released (1): text" in run("init", "t.csv")
     Path("t.csv").write_text("Admissions;\nage;sex\n30;F\n")
     assert "got no name for column 2; name it, or take out titles above and merged cells" in run(
         "init", "t.csv", code=2

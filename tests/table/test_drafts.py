@@ -238,11 +238,11 @@ with Path(__file__).with_name("drafts.csv").open(encoding="utf-8", newline="") a
 def test_texts_have_these_drafts(row):
     """Compare the kind, and the reason or the levels below the root."""
     values = row["values"].split("|")
-    draft = draft_hierarchy(values)
+    draft = draft_hierarchy(values, name=row["name"] or None)
     assert draft.kind == row["kind"]
     assert row["reason"] in ("", draft.reason)
     assert row["levels"] in ("", " / ".join("|".join(own) for own in draft.hierarchy.labels[1:-1]))
-    assert draft_hierarchy(values[::-1]) == draft
+    assert draft_hierarchy(values[::-1], name=row["name"] or None) == draft
     if draft.kind == "categories":
         said = refused(ValueError, lambda: draft_hierarchy(values, kind="ordered"))
         assert said.startswith(
