@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, html_table, listed, number, one_of, percent, repeated, share
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.base import Objective, marked_value
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.problems.arguments import bound, column_name, reaches_of
@@ -250,7 +250,9 @@ class Recoded:
         ]
         if broken:
             raise self._refusal(broken)
-        # A row that is marked may be alone, too.
+        # A row that is marked may be alone, too, as may be one person's marked rows.
+        persons = KAnonymity(self.problem.table.person)
+        alone |= self.asked.suppressed == "mark" and marked_value(persons, self._recoding.classes) < 2
         missed = dict.fromkeys(([_missed(self.problem.default_constraint, 1)] if alone else []) + [*self.exceptions])
         if alone and self.asked.anyway is None:
             raise ValueError(f"the release misses what is required: {listed(missed)}; {ANYWAY}")
