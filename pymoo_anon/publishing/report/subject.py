@@ -16,8 +16,8 @@ from pymoo_anon._messages import counted, one_of, unit_of_rows
 from pymoo_anon.comparison.comparing import People, people_by
 from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.risk import by_class, worst_first
-from pymoo_anon.comparison.utility import CountQueries
-from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
+from pymoo_anon.comparison.utility import CountQueries, groups_of
+from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts, row_ids
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.objectives.privacy.register import KMap
 from pymoo_anon.problems.arguments import column_name
@@ -127,12 +127,7 @@ class Member:
         """(n,) int64 array of persons per class, or None if not known."""
         if self.person is None:
             return self.sizes
-        if self.table.person is None:
-            return None
-        own, kept = self.classes.columns[self.person], self.classes.kept
-        persons = np.diff(own.starts)
-        together = np.unique(own.values[np.repeat(~kept, persons)])
-        return np.append(persons[kept], len(together)) if self.marked and self.n_suppressed else persons[kept]
+        return None if self.table.person is None else np.diff(self.values(self.person).starts)
 
     @property
     def n_stars(self) -> int:
@@ -168,11 +163,8 @@ class Member:
 
     def labels(self, name: Name) -> tuple[Ints, tuple[Hashable, ...]]:
         """(n_kept,) int64 array, which label each class has that is kept, and the labels."""
-        made, kept = self.generalization, self.classes.kept
-        j = list(self.table.quasi_identifiers).index(name)
-        if isinstance(made, LocalGeneralization):
-            return made.nodes[kept, j], made.labels[name]
-        return made.groups[name][self.table.tuples.codes[self.classes.representatives[kept], j]], made.labels[name]
+        groups = groups_of(self.classes, list(self.table.quasi_identifiers).index(name)).cells
+        return groups[self.classes.kept], self.generalization.labels[name]
 
     def cells(self, place: int) -> list[Hashable]:
         """Return the labels of one class of `sizes`."""
@@ -183,18 +175,10 @@ class Member:
 
     def values(self, column: Name) -> ValueCounts:
         """Return the values of a column in each class of `sizes`."""
-        own, kept = self.classes.columns[column], self.classes.kept
-        if kept.all():
-            return own
-        n_values = np.diff(own.starts)
-        inside = np.repeat(kept, n_values)
-        values, counts, n_values = own.values[inside], own.counts[inside], n_values[kept]
-        if self.marked:
-            together = np.zeros(np.count_nonzero(~inside), dtype=np.int64)
-            rest = ValueCounts.added(together, own.values[~inside], own.counts[~inside], 1, own.n_values)
-            values, counts = np.append(values, rest.values), np.append(counts, rest.counts)
-            n_values = np.append(n_values, len(rest.values))
-        return ValueCounts(np.append(0, np.cumsum(n_values)), values, counts, own.n_values)
+        kept = self.classes.kept
+        # Suppressed classes stand after all others, as one.
+        numbers = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept))
+        return self.classes.columns[column].merged(numbers, int(kept.sum()) + 1).part(0, len(self.sizes))
 
 
 @dataclass(frozen=True)
@@ -380,18 +364,17 @@ def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
         labels[name] = tuple([*texts[name], ROOT][one] for one in held)
         hierarchies[name] = Hierarchy.flat(range(len(held)))
         codes.append(places)
-    columns, domains = {}, {}
+    matrix, columns, domains = np.column_stack(codes), {}, {}
+    rows, first = row_ids(matrix, tuple(map(len, labels.values())))
     for name in sensitive:
         counts, domain = member.values(name), member.table.domain_of(name)
         # In the order of their texts: the order of the whole domain may reveal values that are not released.
         order = sorted(np.unique(counts.values).tolist(), key=lambda value: str(domain[value]))
         domains[name] = tuple(domain[value] for value in order)
-        rows = np.repeat(np.arange(len(sizes)), np.diff(counts.starts))
-        values = {name: np.argsort(order)[np.searchsorted(np.sort(order), counts.values)]}
-        of_name = Microdata.from_codes(hierarchies, [one[rows] for one in codes], counts.counts, values, domains)
-        columns[name] = of_name.tuples.columns[name]
-    table = Microdata.from_codes(hierarchies, codes, sizes, {}, {})
-    table = Microdata(hierarchies, table.tuples.codes, table.tuples.counts, columns, domains, sensitive)
+        values = np.argsort(order)[np.searchsorted(np.sort(order), counts.values)]
+        columns[name] = replace(counts, values=values, n_values=len(order)).merged(rows, len(first))
+    n_rows = np.bincount(rows, sizes).astype(np.int64)
+    table = Microdata(hierarchies, matrix[first], n_rows, columns, domains, sensitive)
     same = Generalization({name: np.arange(len(own)) for name, own in labels.items()}, labels)
     return Member(member.place, table, same, table.equivalence_classes(same), False, member.person)
 
