@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import pandas as pd
 from pymoo_anon._messages import label_words, listed, number, percent, plain, share, unit_of_rows
 from pymoo_anon.comparison.comparing import gains, worst_off
 from pymoo_anon.comparison.properties import ClassSize, PropertyVector, TupleUtility
-from pymoo_anon.comparison.utility import CountQueries
+from pymoo_anon.comparison.utility import CountQueries, groups_of
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity, MarketerRisk
@@ -135,34 +135,23 @@ def wishes(problem: AnonymizationProblem) -> list[str]:
 def _level_lines(problem: AnonymizationProblem, choice: Choice) -> list[str]:
     """Return a line for each quasi-identifier: its levels and its most frequent labels."""
     made, classes = decoded_point(problem, choice, None)
-    if isinstance(made, LocalGeneralization):
-        return _local_levels(made, classes.sizes)
+    by_level = shares_by_level(made, classes.sizes) if isinstance(made, LocalGeneralization) else {}
     lines = []
-    for j, (name, groups) in enumerate(made.groups.items()):
-        totals, hierarchy = problem.table.tuples.totals(name), problem.table.quasi_identifiers[name]
-        held, shown = _most_frequent(made.labels[name], np.bincount(groups, totals, len(made.labels[name])))
-        kind = "values" if held == np.count_nonzero(totals) else "groups"
-        words = f"{held:,} {kind} such as {shown}" if held > 1 else f"everybody has {shown}"
-        level = f"level {choice.x[j]} of {hierarchy.length}, " if isinstance(problem, LatticeProblem) else ""
-        lines.append(plain(f"{name}: {level}{words}"))
+    for j, (name, hierarchy) in enumerate(problem.table.quasi_identifiers.items()):
+        rows = np.bincount(groups_of(classes, j).cells, classes.sizes, len(made.labels[name]))
+        held = int(np.count_nonzero(rows))
+        # Equals stand in the order of the hierarchy.
+        first = np.argsort(-rows, kind="stable")[: min(_LABELS, held)]
+        shown = listed(label_words(made.labels[name][place]) for place in first)
+        if by_level:
+            shares = listed(f"{percent(part)} at level {i}" for i, part in enumerate(by_level[name].tolist()) if part)
+            words = f"{shares} of {hierarchy.length}; {held:,} labels, most often {shown}"
+        else:
+            kind = "values" if held == np.count_nonzero(problem.table.tuples.totals(name)) else "groups"
+            level = f"level {choice.x[j]} of {hierarchy.length}, " if isinstance(problem, LatticeProblem) else ""
+            words = f"{level}{held:,} {kind} such as {shown}" if held > 1 else f"{level}everybody has {shown}"
+        lines.append(plain(f"{name}: {words}"))
     return lines
-
-
-def _local_levels(made: LocalGeneralization, sizes: Ints) -> list[str]:
-    lines, by_level = [], shares_by_level(made, sizes)
-    for (name, hierarchy), own in zip(made.quasi_identifiers.items(), made.nodes.T, strict=True):
-        held, shown = _most_frequent(hierarchy.nodes.labels, np.bincount(own, sizes, len(hierarchy.nodes)))
-        shares = listed(f"{percent(part)} at level {i}" for i, part in enumerate(by_level[name].tolist()) if part)
-        lines.append(plain(f"{name}: {shares} of {hierarchy.length}; {held:,} labels, most often {shown}"))
-    return lines
-
-
-def _most_frequent(labels: Sequence[Hashable], rows: Array) -> tuple[int, str]:
-    """Return how many labels have rows, and the most frequent ones in words."""
-    held = int(np.count_nonzero(rows))
-    # Equals stand in the order of the hierarchy.
-    first = np.argsort(-rows, kind="stable")[: min(_LABELS, held)]
-    return held, listed(label_words(labels[place]) for place in first)
 
 
 def _beside(problem: AnonymizationProblem, choice: Choice) -> list[str]:
