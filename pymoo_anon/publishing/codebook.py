@@ -160,7 +160,8 @@ def _unambiguous(text: str) -> str:
     """Quote a value that would be read as something else."""
     if not text:
         return _EMPTY
-    odd = text[0] == '"' or _BETWEEN in text or _WHOLE_RUN.fullmatch(text) or _NUMBERS_BETWEEN.fullmatch(text)
+    # A separator may begin in the text.
+    odd = text[0] == '"' or _BETWEEN in f"{text} " or _WHOLE_RUN.fullmatch(text) or _NUMBERS_BETWEEN.fullmatch(text)
     return json.dumps(text, ensure_ascii=False) if odd or text in (_MISSING, _EMPTY, EVERYTHING) else text
 
 
@@ -401,7 +402,7 @@ def _wanted(name: Name, value: Any) -> _Wanted:
         if None in ends:
             raise ValueError(f"where must have intervals of numbers or days, got {value} for {name!r}")
         return pd.Interval(*ends, closed=value.closed)
-    values = value if isinstance(value, list | tuple | set | frozenset | range) else [value]
+    values = value if pd.api.types.is_list_like(value) else [value]
     return frozenset(None if is_missing(one) else label_text(one) for one in values)
 
 

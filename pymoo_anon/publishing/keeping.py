@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -212,17 +212,22 @@ def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
             )
 
 
-def check_coarse(written: Renamed, kept: Mapping[Name, Kept], quasi_identifiers: Sequence[Name]) -> None:
+def check_coarse(
+    written: Renamed, released: Sequence[Name], kept: Mapping[Name, Kept], quasi_identifiers: Iterable[Name]
+) -> None:
     """Raise if a kept column of a release holds other values than allowed."""
+    # A file names its columns by texts.
+    there = dict(zip(released, written.names, strict=True))
     for name, own in kept.items():
-        (there,) = [one for one in written.names if str(one) == str(name)]
         if own.mean:
-            cells = [one for one in written.names if str(one) in {*map(str, quasi_identifiers)}]
-            n, n_of_numbers = (len(combinations_of(written, one).weights) for one in (cells, [*cells, there]))
+            cells = [there[one] for one in quasi_identifiers]
+            n, n_of_numbers = (len(combinations_of(written, one).weights) for one in (cells, [*cells, there[name]]))
             if n != n_of_numbers:
                 raise ValueError(f"column {name!r} must be {own.words}, got {n_of_numbers:,} means of {n:,} classes")
         elif own.words:
-            values = [value for value in combinations_of(written, [there]).columns[there] if not is_missing(value)]
+            values = [
+                value for value in combinations_of(written, [there[name]]).columns[there[name]] if not is_missing(value)
+            ]
             if wrong := own.others(name, values):
                 raise ValueError(f"column {name!r} must be {own.words}, got {examples(wrong)}")
 

@@ -371,7 +371,7 @@ class Recoded:
                 f"{own.n_rows:,}"
             )
         try:
-            check_coarse(written, kept_of(self.asked.keep), [*self.problem.table.quasi_identifiers])
+            check_coarse(written, self._released, kept_of(self.asked.keep), self.problem.table.quasi_identifiers)
             check_rows(self._recoding, self._released, written)
         except ValueError as error:
             raise self._refusal([str(error)]) from None

@@ -148,3 +148,12 @@ def test_conditions_that_no_row_is_sure_to_meet():
 def test_a_label_without_meaning_is_named():
     with pytest.raises(ValueError, match=r"labels of 'age' must be in the codebook or hierarchy, got '7–8'"):
         guaranteed_counts(pd.DataFrame({"age": ["0–9", "7–8"]}), MEANINGS, {"age": 7})
+
+
+@pytest.mark.parametrize("kind", [list, set, np.array, pd.Series, dict.fromkeys, iter])
+def test_any_collection_of_values_is_one(kind):
+    hierarchies = {"age": Hierarchy.flat([1, 2, 3])}
+    rows = pd.DataFrame({"age": ["1", "2", "3", "*"]})
+    assert guaranteed_counts(rows, hierarchies, {"age": kind([1, 3])}) == guaranteed_counts(
+        rows, hierarchies, {"age": (1, 3)}
+    )

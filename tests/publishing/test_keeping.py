@@ -215,3 +215,10 @@ def test_a_project_with_what_is_no_coarseness(coarse, before, after, words):
         assert read_project(Path("my.toml")).kept
     assert "my.toml: [columns." in str(caught.value)
     assert words in str(caught.value)
+
+
+def test_columns_whose_names_are_equal_as_text_are_kept():
+    frame = pd.DataFrame({1: [1, 1, 2, 2], "1": [5.4, 6.1, 7.2, 8.3]})
+    problem = LatticeProblem(Microdata.from_frame(frame, {1: Hierarchy.flat([1, 2])}), [KAnonymity()])
+    coarse = {"1": Kept(reason="because we need it so much", round=5)}
+    assert release(frame, problem, [0], keep=coarse).frame["1"].tolist() == [5, 5, 5, 10]
