@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from pymoo_anon._messages import counted, one_of, unit_of_rows
 from pymoo_anon.comparison.comparing import People, people_by
@@ -72,25 +71,23 @@ class Inference(NamedTuple):
     worst: list[tuple[int, int, str, float, float, float]]  # Place, size, likeliest value and figures of some classes
 
     @classmethod
-    def of_classes(cls, found: pd.DataFrame, texts: Sequence[str]) -> Inference:
-        """Return the inference from the result of `by_class`, and the values by number."""
+    def of_values(cls, held: ValueCounts, texts: Sequence[str]) -> Inference:
+        """Return the inference from the values of classes, numbered in the order of their texts."""
+        found = by_class(held)
         if found.empty:
             return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0, np.zeros(TENTHS + 1), [])
-        size, likeliest, share, overall, distance = (found[name].to_numpy() for name in found)
-        n_rows, certain = size.sum(), int(size[share == 1].sum())
-        tenth = np.minimum((share * TENTHS + 1e-9).astype(np.int64), TENTHS)
+        n_rows, certain = found["size"].sum(), int(found["size"][found["share"] == 1].sum())
+        tenth = np.minimum((found["share"] * TENTHS + 1e-9).astype(np.int64), TENTHS)
+        worst = worst_first(found)[:MOST_CLASSES].itertuples(name=None)
         return cls(
-            float((size * share).sum() / n_rows),
-            float(overall.max()),
+            float((found["size"] * found["share"]).sum() / n_rows),
+            float(found["overall"].max()),
             certain / n_rows,
-            float((size * distance).sum() / n_rows),
-            float(distance.max()),
+            float((found["size"] * found["distance"]).sum() / n_rows),
+            float(found["distance"].max()),
             certain,
-            np.bincount(tenth, size, TENTHS + 1) / n_rows,
-            [
-                (int(at), int(size[at]), texts[likeliest[at]], share[at], overall[at], distance[at])
-                for at in worst_first(found, MOST_CLASSES).index
-            ],
+            np.bincount(tenth, found["size"], TENTHS + 1) / n_rows,
+            [(at, size, texts[likeliest], *figures) for at, size, likeliest, *figures in worst],
         )
 
 
@@ -139,12 +136,12 @@ class Member:
     @cached_property
     def inferences(self) -> dict[Name, Inference]:
         """Inference about each sensitive column."""
-        return {name: self._inference(name) for name in self.table.sensitive}
-
-    def _inference(self, name: Name) -> Inference:
-        texts, numbers = np.unique([one_line(value) for value in self.table.domain_of(name)], return_inverse=True)
-        held = self.values(name)
-        return Inference.of_classes(by_class(replace(held, values=numbers[held.values])), texts.tolist())
+        found = {}
+        for name in self.table.sensitive:
+            texts, numbers = np.unique([one_line(value) for value in self.table.domain_of(name)], return_inverse=True)
+            held = self.values(name)
+            found[name] = Inference.of_values(replace(held, values=numbers[held.values]), texts.tolist())
+        return found
 
     @property
     def is_local(self) -> bool:
