@@ -309,26 +309,19 @@ class _Answers:
         # Without conditions any column counts the rows.
         rows = combinations(release, list(asked) or there[:1])
         self.n = rows.n.to_numpy(dtype=float)
-        self.shares, self.certain, self.possible = (
-            np.ones(len(rows)),
-            np.ones(len(rows), bool),
-            np.ones(len(rows), bool),
-        )
+        self.shares, (self.certain, self.possible) = np.ones(len(rows)), np.ones((2, len(rows)), dtype=bool)
         for i, (name, wanted) in enumerate(asked.items()):
             codes, labels = pd.factorize(rows[f"column {i}"])
             found = [_matched(own, wanted) for own in _parts_of(name, labels, meanings)]
             self.certain &= np.array([own.always for own in found])[codes]
             self.possible &= np.array([own.met for own in found])[codes]
             if name == column:
-                self._read_numbers(found, codes)
+                read = np.array([(own.low, own.high, own.numbers / own.size, own.total / own.size) for own in found])
+                self.low, self.high, self.numbers, self.totals = read[codes].T
+                self.certain &= self.numbers == 1
+                self.possible &= self.low <= self.high
             else:
                 self.shares *= np.array([own.n / own.size for own in found])[codes]
-
-    def _read_numbers(self, found: list[_Match], codes: Ints) -> None:
-        read = np.array([(own.low, own.high, own.numbers / own.size, own.total / own.size) for own in found])
-        self.low, self.high, self.numbers, self.totals = read[codes].T
-        self.certain &= self.numbers == 1
-        self.possible &= self.low <= self.high
 
     def count(self) -> Guarantee:
         least, most = (float(self.n[rows].sum()) for rows in (self.certain, self.possible))
