@@ -26,9 +26,10 @@ from pymoo_anon.comparison import CertainCounts, CountQueries, inference, popula
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.publishing import write_report
+from pymoo_anon.publishing import release, write_report
 from pymoo_anon.publishing.report.cells import cell_of, cell_text, one_line
-from pymoo_anon.publishing.report.subject import MOST_DETAILED
+from pymoo_anon.publishing.report.people import suppressed
+from pymoo_anon.publishing.report.subject import MOST_DETAILED, checked_subject
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
 NAMES = [SCRIPT, BRACES, DOTTED]
@@ -614,3 +615,26 @@ def test_a_report_says_what_was_not_looked_at(tmp_path):
     known = {"owner": "a", "data": "b", "release": "c", "recipients": "d", "purpose": "e", "population_size": 600}
     more = read(report(tmp_path / "r.html", certified=True, population=table(), **known)).sentences["open"]
     assert len(more) == len(sentences) - 4
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_marked_rows_that_are_fewer_than_a_k_that_nobody_promised_are_a_class(external):
+    rows = pd.DataFrame({"zip": [1] * 4 + [2] * 4 + [3] * 2, "ill": list("abcdefghij")})
+    hierarchies = {"zip": Hierarchy.flat([1, 2, 3])}
+    own = LatticeProblem(Microdata.from_frame(rows, hierarchies, "ill"), [GeneralLossMetric()], suppression=2)
+    front = own.front([[0]])
+    made = release(rows, own, front.choose(row=0))
+    assert sorted(made.frame.groupby("zip").size()) == [2, 4, 4]
+    for known in (made, None):
+        subject = checked_subject(front, front.choose(row=0), evidence=known, external=external)
+        member = subject.member(0)
+        assert sorted(member.sizes) == [2, 4, 4]
+        assert "* throughout" in suppressed(subject, member)
+    # One row would be refused, but for a reason.
+    alone = rows[:-1]
+    own = LatticeProblem(Microdata.from_frame(alone, hierarchies, "ill"), [GeneralLossMetric()], suppression=1)
+    front = own.front([[0]])
+    made = release(alone, own, [0], anyway="because it is needed for the test")
+    for known, sizes in ((made, [1, 4, 4]), (None, [4, 4])):
+        subject = checked_subject(front, front.choose(row=0), evidence=known, external=external)
+        assert sorted(subject.member(0).sizes) == sizes

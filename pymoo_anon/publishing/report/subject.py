@@ -187,6 +187,7 @@ class Subject:
     asked: tuple[Constraint, ...]  # Constraints of the choice beyond those of the problem
     evidence: Mapping[str, Any]  # Evidence of the release, empty if there is none
     suppressed: str  # Fate of suppressed rows, "mark" or "drop"
+    is_released: bool  # Whether a release or its evidence says so
     recoding: str | None  # "local" where the point that is released was refined, else None
     point: Choice  # The point that is released, with the requirements that its release promised
     threshold: float  # A risk that is shown for comparison
@@ -315,9 +316,11 @@ class Subject:
             return self.known[place]
         recoding = self.recoding if place == self.place else None
         made, classes = decoded_point(self.problem, self.front.X[place] if recoding is None else self.point, recoding)
-        n_suppressed, k = int(classes.n_suppressed[0]), int(KAnonymity().evaluate(classes)[0])
-        # Fewer marked rows than k would form a smaller class, and are refused.
-        marked = self.suppressed == "mark" and (n_suppressed == 0 or n_suppressed >= k)
+        # Fewer marked rows than a k that is promised would form a smaller class, and are refused.
+        promises_k = any(isinstance(one, KAnonymity) for one in self.problem.measured)
+        least = int(KAnonymity().evaluate(classes)[0]) if promises_k else 2
+        is_there = self.is_released and place == self.place
+        marked = self.suppressed == "mark" and (is_there or not 0 < classes.n_suppressed[0] < least)
         made_of_it = Member(place, self.table, made, classes, marked, self.table.person, recoding is not None)
         return self.known.setdefault(place, made_of_it)
 
@@ -402,7 +405,7 @@ def checked_subject(
         raise TypeError(f"front must be a Front, as problem.front(res) makes it, got {type(front).__name__}")
     if not isinstance(choice, Choice):
         raise TypeError(f"choice must be a Choice, as front.choose() makes it, got {type(choice).__name__}")
-    how, recoding, promised = suppressed, None, True
+    how, recoding, promised, is_released = suppressed, None, True, evidence is not None
     if isinstance(evidence, Release):
         promised = len(evidence.claims) > len(front.problem.measured)
         how, recoding, evidence = evidence.suppressed, evidence.recoding, None
@@ -425,6 +428,7 @@ def checked_subject(
         asked=choice.requirements,
         evidence=evidence or {},
         suppressed=how,
+        is_released=is_released,
         recoding=recoding,
         # A release with unmet requirements may break those of the choice, too.
         point=choice if promised else replace(choice, requirements=()),
