@@ -8,7 +8,7 @@ from persons_of_a_report import subject_of
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing.explaining import advice
-from pymoo_anon.publishing.report.people import bias_view, inference_view, sizes_view
+from pymoo_anon.publishing.report.people import bias_view, inference_view, risks_view, sizes_view
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
 
@@ -47,6 +47,19 @@ def test_a_class_counts_in_the_row_of_sizes_that_begins_with_its_size():
     subject = subject_of(LatticeProblem(table, [KAnonymity()]).front([[0]]), row=0)
     (sizes,) = sizes_view(subject, subject.member(0)).tables
     assert sizes.rows == (("1,000,000 or more", 10**6, 1),)
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_records_at_risk_are_those_in_classes_of_few_persons(external):
+    rows = pd.DataFrame({"q": [0] * 6 + [1] * 4, "who": [1, 1, 1, 2, 2, 2, 3, 4, 5, 6]})
+    table = Microdata.from_frame(rows, {"q": Hierarchy.flat([0, 1])}, person="who")
+    subject = subject_of(LatticeProblem(table, [KAnonymity()]).front([[0]]), row=0, external=external)
+    (at_risk,) = (one for one in risks_view(subject, subject.member(0)).tables if one.name == "at_risk")
+    found = {enough: shares for _, *shares, enough in at_risk.rows}
+    # Six rows are of two persons, and four are of as many. Nobody outside can tell.
+    assert found[2] == ([None] if external else [0, 0])
+    assert found[3] == ([None] if external else [0.6, 0.6])
+    assert found[5] == ([None] if external else [1, 1])
 
 
 @pytest.mark.parametrize(("n", "has"), [(1, "1 person has"), (2, "2 people have")])

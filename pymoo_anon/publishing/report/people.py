@@ -124,8 +124,10 @@ def _at_risk(subject: Subject, member: Member) -> Table:
     columns = [Heading("risk above"), *_shares(sides)]
     told: list[Row] = []
     for limit in limits:
-        enough = smallest_k(limit)
-        shares = [cell_of(own.sizes[own.sizes < enough].sum() / max(own.n_released, 1)) for own in sides.values()]
+        enough, shares = smallest_k(limit), []
+        for own in sides.values():
+            few = None if own.persons is None else own.sizes[own.persons < enough].sum()
+            shares.append(None if few is None else cell_of(few / max(own.n_released, 1)))
         told.append((share_text(limit), *shares, enough))
     title = "Records at risk: the share of the rows in classes whose risk is above a limit."
     return Table("at_risk", title, (*columns, Heading("classes smaller than", "whole")), tuple(told), "at_risk")
