@@ -71,7 +71,7 @@ _SHARES = np.linspace(0, 1, 21)
 def risks_view(subject: Subject, member: Member) -> View:
     """List the risks of identification and the estimates for the population."""
     sides = _sides(subject, member)
-    highest, mean = zip(*(_risks(own.persons) for own in sides.values()), strict=True)
+    highest, mean = zip(*(highest_and_mean_risk(own.persons) for own in sides.values()), strict=True)
     found = {"prosecutor, highest": highest, "marketer": mean}
     if subject.population is not None:
         # A table of released rows has classes without the values of the population.
@@ -108,10 +108,11 @@ def _compared(subject: Subject, member: Member) -> list[str]:
     ]
 
 
-def _risks(sizes: Ints | None) -> tuple[float | None, float | None]:
-    if sizes is None:
+def highest_and_mean_risk(persons: Ints | None) -> tuple[float | None, float | None]:
+    """Return the prosecutor's and the marketer's risk from the persons of each class, if known."""
+    if persons is None:
         return None, None
-    return (1 / int(sizes.min()), len(sizes) / int(sizes.sum())) if len(sizes) else (0.0, 0.0)
+    return (1 / int(persons.min()), len(persons) / int(persons.sum())) if len(persons) else (0.0, 0.0)
 
 
 def _in_population(population: Microdata, classes: EquivalenceClasses) -> float | None:

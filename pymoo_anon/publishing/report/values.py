@@ -16,6 +16,7 @@ from pymoo_anon.publishing.explaining import advice, alternatives, bound_words
 from pymoo_anon.publishing.release import said_of
 from pymoo_anon.publishing.report.cells import Row, Table, View, cell_of, cell_text, one_line, share_text
 from pymoo_anon.publishing.report.decision import measures
+from pymoo_anon.publishing.report.people import highest_and_mean_risk
 from pymoo_anon.publishing.report.subject import Member, Subject
 from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.generalization import LocalGeneralization
@@ -263,7 +264,7 @@ def side_by_side(subject: Subject, places: Sequence[int]) -> Table:
         if one.loss:
             add(f"{one.name}, share lost", map(one.share, values), "share")
     add("suppressed rows", (own.n_suppressed for own in members))
-    add("mean risk", (len(own.sizes) / max(own.sizes.sum(), 1) for own in members), "share")
+    add("mean risk", (highest_and_mean_risk(own.persons)[1] for own in members), "share")
     for least in SMALL_CLASSES:
         add(f"rows in classes below {least}", (own.sizes[own.sizes < least].sum() for own in members))
     errors = [subject.errors(own) for own in members]
