@@ -50,16 +50,21 @@ def test_a_class_counts_in_the_row_of_sizes_that_begins_with_its_size():
 
 
 @pytest.mark.parametrize("external", [False, True])
-def test_records_at_risk_are_those_in_classes_of_few_persons(external):
+def test_risks_are_those_of_persons(external):
+    """Hide six rows of two persons, and four of as many. Nobody outside can tell."""
     rows = pd.DataFrame({"q": [0] * 6 + [1] * 4, "who": [1, 1, 1, 2, 2, 2, 3, 4, 5, 6]})
     table = Microdata.from_frame(rows, {"q": Hierarchy.flat([0, 1])}, person="who")
     subject = subject_of(LatticeProblem(table, [KAnonymity()]).front([[0]]), row=0, external=external)
-    (at_risk,) = (one for one in risks_view(subject, subject.member(0)).tables if one.name == "at_risk")
-    found = {enough: shares for _, *shares, enough in at_risk.rows}
-    # Six rows are of two persons, and four are of as many. Nobody outside can tell.
+    views = [risks_view] if external else [risks_view, bias_view]
+    tables = {one.name: one.rows for view in views for one in view(subject, subject.member(0)).tables}
+    found = {enough: shares for _, *shares, enough in tables["at_risk"]}
     assert found[2] == ([None] if external else [0, 0])
     assert found[3] == ([None] if external else [0.6, 0.6])
     assert found[5] == ([None] if external else [1, 1])
+    if not external:
+        assert [row[4] for row in sorted(tables["groups"])] == [1 / 2, 1 / 4]
+        ((mean, *_),) = (row[1:] for row in tables["quantiles"] if row[0] == "risk to be found")
+        assert mean == "40\N{NO-BREAK SPACE}%"
 
 
 @pytest.mark.parametrize(("n", "has"), [(1, "1 person has"), (2, "2 people have")])

@@ -9,7 +9,7 @@ import numpy as np
 
 from pymoo_anon._messages import listed
 from pymoo_anon.comparison.comparing import QUANTILES, distribution, gini, lorenz_curve
-from pymoo_anon.comparison.properties import BreachProbability, ClassSize, PropertyVector, TupleLoss
+from pymoo_anon.comparison.properties import BreachProbability, ClassSize, DistinctValues, PropertyVector, TupleLoss
 from pymoo_anon.comparison.risk import PopulationUniques, population_uniques
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.loss import GeneralLossMetric
@@ -315,6 +315,8 @@ def bias_view(subject: Subject, member: Member) -> View:
     """List the distribution of privacy and loss over people and groups."""
     classes = member.classes
     loss, size, risk = (one.measure(classes) for one in (TupleLoss(), ClassSize(), BreachProbability()))
+    if subject.table.person is not None:
+        risk = replace(risk, values=1 / DistinctValues(subject.table.person).measure(classes).values)
     # As shares: a suppressed row loses everything.
     loss = replace(loss, values=loss.values / len(subject.names))
     groups = _losers(subject, loss, risk)
