@@ -1,5 +1,7 @@
 """Sentences of a report about the people, from tables counted by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonym
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing.explaining import advice
 from pymoo_anon.publishing.report.people import bias_view, inference_view, risks_view, sizes_view
+from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
 
@@ -65,6 +68,18 @@ def test_risks_are_those_of_persons(external):
         assert [row[4] for row in sorted(tables["groups"])] == [1 / 2, 1 / 4]
         ((mean, *_),) = (row[1:] for row in tables["quantiles"] if row[0] == "risk to be found")
         assert mean == "40\N{NO-BREAK SPACE}%"
+
+
+def test_a_class_of_many_rows_and_few_persons_is_too_small():
+    rows = pd.DataFrame({"q": [0] * 6 + [1] * 5, "who": [1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7]})
+    table = Microdata.from_frame(rows, {"q": Hierarchy.flat([0, 1])}, person="who")
+    front = LatticeProblem(table, [KAnonymity()]).front([[0]])
+    subject = checked_subject(front, replace(front.choose(row=0), requirements=(KAnonymity(person="who") >= 3,)))
+    (sizes,) = sizes_view(subject, subject.member(0)).tables
+    assert sizes.rows == (("5–11", 11, 2, "too small"),)
+    everybody = replace(subject, asked=(KAnonymity() >= 3,))
+    (sizes,) = sizes_view(everybody, subject.member(0)).tables
+    assert sizes.rows == (("5–11", 11, 2, "large enough"),)
 
 
 @pytest.mark.parametrize(("n", "has"), [(1, "1 person has"), (2, "2 people have")])

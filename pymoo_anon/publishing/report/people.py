@@ -296,8 +296,11 @@ def _histogram(subject: Subject, member: Member) -> Table:
     rows_in = np.bincount(place, sizes, len(edges)).astype(np.int64).tolist()
     classes = np.bincount(place, minlength=len(edges)).tolist()
     used, rows = [i for i, n in enumerate(classes) if n], []
+    # Of people with several rows, a class of many rows may have few.
+    counts = [(one, sizes if one.objective.column is None else member.persons) for one in subject.bounds_on_k]
+    few = [place[~one.keeps(np.asarray(own, dtype=float))] for one, own in counts]
     for i in range(used[0], used[-1] + 1) if used else ():
-        kind = () if k is None else (BELOW if edges[i] < k else ABOVE,)
+        kind = () if k is None else (BELOW if edges[i] < k or any(i in own for own in few) else ABOVE,)
         rows.append((_ends(edges, i), rows_in[i], classes[i], *kind))
     against = () if k is None else ("against the required k",)
     columns = f"{subject.unit} in the class", (subject.unit, "whole"), ("classes", "whole"), *against

@@ -249,10 +249,13 @@ class Subject:
     @property
     def required_k(self) -> int | None:
         """Greatest required k, or None, and None for outsiders."""
-        bounds = [*self.problem.constraints, *self.asked]
-        of_all = [one for one in bounds if isinstance(one.objective, KAnonymity) and one.objective.known is None]
-        ks = [ceil(one.bound) for one in of_all if one.at_least]
-        return max(ks) if ks and not self.external else None
+        return max((ceil(one.bound) for one in self.bounds_on_k), default=None)
+
+    @property
+    def bounds_on_k(self) -> list[Constraint]:
+        """Required bounds on k against people who know all columns, none for outsiders."""
+        bounds = [] if self.external else [one for one in (*self.problem.constraints, *self.asked) if one.at_least]
+        return [one for one in bounds if isinstance(one.objective, KAnonymity) and one.objective.known is None]
 
     def number(self, place: int) -> int:
         """Return the number of a point, from 1 as in the tables."""
