@@ -91,7 +91,7 @@ def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -
 
 
 def groups_of(classes: EquivalenceClasses, j: int) -> Column:
-    """Return the groups of a quasi-identifier, and that of each class."""
+    """Return the groups of a quasi-identifier, and the group of each class."""
     a, b = classes.tuples.offsets[j : j + 2]
     if classes.maps is not None:
         groups = classes.maps[0, a:b]

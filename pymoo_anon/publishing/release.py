@@ -187,14 +187,14 @@ class Promise(NamedTuple):
 
 
 def promises_of(measured: Mapping[Objective, float], asked: Iterable[Constraint]) -> list[Promise]:
-    """Return what measures and constraints promise."""
+    """List the promises of measures and constraints."""
     values = [Promise(one, one.full_name, int(v) if one.whole else v, one.maximize) for one, v in measured.items()]
     bounds = ((one, one.objective) for one in asked)
     return values + [Promise(own, bound(one, own.full_name), one.bound, one.at_least) for one, own in bounds]
 
 
 def claims_of(promises: Iterable[Promise], recounted: Callable[[Objective], Recounted | None]) -> pd.DataFrame:
-    """Return claims as `Release` has them, from promises and the recount of a measure, if any."""
+    """Return the claims of a release from promises and recounts."""
     rows = []
     for measure, words, value, higher in promises:
         again = recounted(measure)
@@ -204,7 +204,7 @@ def claims_of(promises: Iterable[Promise], recounted: Callable[[Objective], Reco
 
 
 def broken_promises(claims: pd.DataFrame) -> list[str]:
-    """Return the claims that do not hold in words."""
+    """Return the broken claims in words."""
     broken = (row for row in claims.itertuples() if row.holds is False)
     return [f"{row.measure} is {row.recounted:,} where {row.promised:,} was promised" for row in broken]
 

@@ -109,7 +109,7 @@ def _compared(subject: Subject, member: Member) -> list[str]:
 
 
 def highest_and_mean_risk(persons: Ints | None) -> tuple[float | None, float | None]:
-    """Return the prosecutor's and the marketer's risk from the persons of each class, if known."""
+    """Return the prosecutor's and the marketer's risk, if known."""
     if persons is None:
         return None, None
     return (1 / int(persons.min()), len(persons) / int(persons.sum())) if len(persons) else (0.0, 0.0)

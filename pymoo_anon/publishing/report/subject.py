@@ -72,7 +72,7 @@ class Inference(NamedTuple):
 
     @classmethod
     def of_values(cls, held: ValueCounts, texts: Sequence[str]) -> Inference:
-        """Return the inference from the values of classes, numbered in the order of their texts."""
+        """Return the inference from values in the order of their texts."""
         found = by_class(held)
         if found.empty:
             return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0, np.zeros(TENTHS + 1), [])
@@ -253,7 +253,7 @@ class Subject:
 
     @property
     def bounds_on_k(self) -> list[Constraint]:
-        """Required bounds on k against people who know all columns, none for outsiders."""
+        """Required bounds on the k of all columns, none for outsiders."""
         bounds = [] if self.external else [one for one in (*self.problem.constraints, *self.asked) if one.at_least]
         return [one for one in bounds if isinstance(one.objective, KAnonymity) and one.objective.known is None]
 
