@@ -638,3 +638,14 @@ def test_marked_rows_that_are_fewer_than_a_k_that_nobody_promised_are_a_class(ex
     for known, sizes in ((made, [1, 4, 4]), (None, [4, 4])):
         subject = checked_subject(front, front.choose(row=0), evidence=known, external=external)
         assert sorted(subject.member(0).sizes) == sizes
+
+
+def test_marked_rows_of_as_many_persons_as_are_promised_are_a_class():
+    """Compare persons with persons, not five rows with a k of eight rows."""
+    rows = pd.DataFrame({"zip": [1] * 8 + [2] * 8 + [3] * 5, "who": [1, 1, 1, 2, 2, 2, 3, 3] * 2 + [4, 4, 5, 6, 6]})
+    hierarchies = {"zip": Hierarchy.flat([1, 2, 3])}
+    own = LatticeProblem(Microdata.from_frame(rows, hierarchies, person="who"), [KAnonymity(person="who")], 5)
+    front = own.front([[0]])
+    assert release(rows, own, [0]).claims.recounted.tolist() == [3]
+    subject = checked_subject(front, front.choose(row=0))
+    assert sorted(subject.own.sizes) == [5, 8, 8]

@@ -17,6 +17,7 @@ from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.risk import by_class, worst_first
 from pymoo_anon.comparison.utility import CountQueries, groups_of
 from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts, row_ids
+from pymoo_anon.objectives.base import marked_value
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.objectives.privacy.register import KMap
 from pymoo_anon.problems.arguments import column_name
@@ -319,11 +320,11 @@ class Subject:
             return self.known[place]
         recoding = self.recoding if place == self.place else None
         made, classes = decoded_point(self.problem, self.front.X[place] if recoding is None else self.point, recoding)
-        # Fewer marked rows than a k that is promised would form a smaller class, and are refused.
-        promises_k = any(isinstance(one, KAnonymity) for one in self.problem.measured)
-        least = int(KAnonymity().evaluate(classes)[0]) if promises_k else 2
-        is_there = self.is_released and place == self.place
-        marked = self.suppressed == "mark" and (is_there or not 0 < classes.n_suppressed[0] < least)
+        # Fewer marked rows than a k that is promised are refused, and a single one is without a reason.
+        promised = [one for one in self.problem.measured if isinstance(one, KAnonymity)]
+        is_refused = any(marked_value(one, classes) < one.evaluate(classes)[0] for one in promised)
+        is_alone = not promised and classes.n_suppressed[0] == 1 and not (self.is_released and place == self.place)
+        marked = self.suppressed == "mark" and not is_refused and not is_alone
         made_of_it = Member(place, self.table, made, classes, marked, self.table.person, recoding is not None)
         return self.known.setdefault(place, made_of_it)
 
