@@ -118,7 +118,8 @@ def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -
                 cube.best[:] = np.where(class_of < 0, limit, -1.0)
                 _search_cube(int(k), float(price), limit, left, int(budget), trees, cube)
                 index = Index.of(trees, class_of) if 2 * len(left) < index.tuples.shape[1] else index
-                n_released = _release(_candidates(left, limit, trees, cube), int(k), float(cap), float(price), index, class_of, trees, cube)
+                cheapest = _candidates(left, limit, trees, cube)
+                n_released = _release(cheapest, int(k), float(cap), float(price), index, class_of, trees, cube)
                 if cap < np.inf:
                     break  # What this band leaves, the next one finds first.
             if np.count_nonzero(class_of < 0) <= enough:

@@ -10,7 +10,7 @@ from recodings import blocks, column, drawn, lost, members_of, small_blocks, tre
 from test_recode import cells_by_tuple, microdata
 
 from pymoo_anon.recoding import Requirements, recode
-from pymoo_anon.recoding.bottom_up import Cube, Seeds, _score, bottom_up, grow
+from pymoo_anon.recoding.bottom_up import Cube, Seeds, _score, grow
 from pymoo_anon.recoding.moves import repair
 from pymoo_anon.recoding.top_down import top_down
 from pymoo_anon.recoding.trees import FORBIDDEN, by_first_step
