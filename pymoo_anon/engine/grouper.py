@@ -24,11 +24,10 @@ from pymoo_anon.engine.grouping import (
     U,
     count_values,
     find_fewest,
-    named,
     number_joins,
     take_maps,
 )
-from pymoo_anon.typing import Array, Bools, Ints
+from pymoo_anon.typing import Bools, Ints
 
 # Room for the classes of several small generalizations, so that one compiled call serves a batch of them. Not more than
 # a processor's cache holds, so that the objectives find the classes there.
@@ -172,9 +171,7 @@ class Workspace:
             values=np.empty(room, dtype=np.int64),
             value_counts=np.empty(room, dtype=np.int64),
         )
-        # In the order of `grouping.named`, without those of `Request`.
-        groups = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
-        self.arrays: tuple[Array, ...] = tuple(array for group in groups for array in group)
+        self.arrays = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
 
     def classes(self, maps: Ints, starts: Ints, class_of: Ints | None, lease: _Lease) -> EquivalenceClasses:
         """Return the classes in the output, as views."""
@@ -322,7 +319,7 @@ class Grouper:
         while done < n:
             before = done
             try:
-                done = group(done, limit, below, *request, *space.arrays)
+                done = group(done, limit, below, request, space.arrays)
             except BaseException:
                 lease.end()
                 raise
@@ -380,19 +377,20 @@ def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Bools | No
 
 
 @njit(allocates=False)
-def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
+def group(done, limit, below, request, arrays):  # type: ignore[no-untyped-def]
     """Group by each generalization while the output has room.
 
     Args:
         done: Number of the generalization to begin with; those before it were grouped by earlier calls.
         limit: At most so many tuples are suppressed, the smallest classes first; used where `below` is 0.
         below: Every class smaller than this is suppressed.
-        arrays: The arrays of `Request`, `Tree`, `Layers`, `Entries`, `Numbers`, `Slots`, `Scratch` and `Output`.
+        request: The generalizations, a `Request`.
+        arrays: A `Tree`, `Layers`, `Entries`, `Numbers`, `Slots`, `Scratch` and an `Output`.
 
     Returns:
         The number of the generalization to go on with. It is above `done`: there is always room for one.
     """
-    request, tree, layers, entries, numbers, slots, scratch, output = named(arrays)
+    tree, layers, entries, numbers, slots, scratch, output = arrays
     request.starts[0] = 0
     for c in range(len(entries.n_values)):
         output.value_starts[c, 0] = 0

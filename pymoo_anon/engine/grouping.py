@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -114,31 +114,6 @@ class Output(NamedTuple):
     value_starts: Ints  # (n_columns, class_room + 1) int64, where the value counts of each class begin
     values: Ints  # (n_columns, value_room + 1) int64. The last element is only written past the end.
     value_counts: Ints  # (n_columns, value_room + 1) int64, likewise
-
-
-# Where each group ends among all arrays. They stand in this order.
-_REQUEST = len(Request._fields)
-_TREE = _REQUEST + len(Tree._fields)
-_LAYERS = _TREE + len(Layers._fields)
-_ENTRIES = _LAYERS + len(Entries._fields)
-_END_OF_NUMBERS = _ENTRIES + len(Numbers._fields)
-_SLOTS = _END_OF_NUMBERS + len(Slots._fields)
-_SCRATCH = _SLOTS + len(Scratch._fields)
-
-
-@kernel
-def named(arrays: Any) -> Any:
-    """Return the eight named groups of a flat tuple of arrays."""
-    return (
-        Request(*arrays[:_REQUEST]),
-        Tree(*arrays[_REQUEST:_TREE]),
-        Layers(*arrays[_TREE:_LAYERS]),
-        Entries(*arrays[_LAYERS:_ENTRIES]),
-        Numbers(*arrays[_ENTRIES:_END_OF_NUMBERS]),
-        Slots(*arrays[_END_OF_NUMBERS:_SLOTS]),
-        Scratch(*arrays[_SLOTS:_SCRATCH]),
-        Output(*arrays[_SCRATCH:]),
-    )
 
 
 _LARGEST_MARK = np.iinfo(np.uint32).max

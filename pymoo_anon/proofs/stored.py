@@ -25,7 +25,6 @@ from pymoo_anon.proofs.covering import (
     covers_beside,
     is_covered,
     is_plainly_covered,
-    known_groups,
 )
 from pymoo_anon.typing import Floats, Ints
 
@@ -309,9 +308,9 @@ class StoredLatticeProof(LatticeProof):
     def _look(self) -> int:
         """Examine nodes until some are open, and count them."""
         found = np.empty(self.limits.batch if self.sweeps else _OPEN_AT_RANDOM, dtype=np.int64)
-        arrays = self._arrays(self._nodes, self._front(), self._scratches[0])
+        groups = self.bounds.rules, self._nodes, self._front(), self._scratches[0]
         start, end = self._position, min(self._position + self.limits.examined, len(self._ahead))
-        self._position, n_open = find_open(self._ahead, start, end, found, *arrays)
+        self._position, n_open = find_open(self._ahead, start, end, found, *groups)
         self._open = found[:n_open]
         self._n_looked_at += self._position - start
         self._n_open += n_open
@@ -324,8 +323,8 @@ class StoredLatticeProof(LatticeProof):
             self._ahead = np.concatenate([self._ahead[self._position :], *later])
             self._layer = self._position = 0
             found = np.empty(len(self._ahead), dtype=np.int64)
-            arrays = self._arrays(self._nodes, self._front(), self._scratches[0])
-            self._position, n_open = find_open(self._ahead, 0, len(self._ahead), found, *arrays)
+            groups = self.bounds.rules, self._nodes, self._front(), self._scratches[0]
+            self._position, n_open = find_open(self._ahead, 0, len(self._ahead), found, *groups)
             self._open, self.visits_all = np.sort(found[:n_open]), True
         self._n_looked_at = self._n_open = 0
 
@@ -341,10 +340,6 @@ class StoredLatticeProof(LatticeProof):
         if self._members is None:
             self._members = self.bounds.members_of(self.F, self.tolerance)
         return self._members
-
-    def _arrays(self, nodes: NodeBounds, members: Members, scratch: NodeScratch) -> tuple[Any, ...]:
-        groups = self.bounds.rules, nodes, members, scratch
-        return tuple(array for group in groups for array in group)
 
     def _enter_next_layer(self) -> None:
         """Lower bounds to the next layer, and sort its nodes."""
@@ -369,7 +364,7 @@ class StoredLatticeProof(LatticeProof):
             # Each of the threads has memory of its own.
             scratch = self._scratches.pop()
             try:
-                n = screen(total, levels[0], levels[-1], found, *self._arrays(nodes, members, scratch))
+                n = screen(total, levels[0], levels[-1], found, self.bounds.rules, nodes, members, scratch)
             finally:
                 self._scratches.append(scratch)
             return found[:n]
@@ -479,13 +474,12 @@ def _write_floors(rules, scratch):  # type: ignore[no-untyped-def]
 
 
 @njit(allocates=False)
-def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-def]
+def screen(total, lowest, highest, found, rules, known, members, scratch):  # type: ignore[no-untyped-def]
     """Bring bounds down to a layer and find open nodes.
 
     The nodes of the next higher sum have their bounds. The first attribute has levels from `lowest` to `highest`, each
     of which occurs. The nodes are written to `found` in the order of their numbers, and their number is returned.
     """
-    rules, known, members, scratch = known_groups(arrays)
     x, n_found = scratch.x, np.int64(0)
     for first in range(lowest, highest + 1):
         x[0] = first
@@ -558,12 +552,11 @@ def _next(x, lengths):  # type: ignore[no-untyped-def]
 
 
 @njit(allocates=False)
-def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def]
+def find_open(nodes, start, end, found, rules, known, members, scratch):  # type: ignore[no-untyped-def]
     """Examine nodes until enough are open.
 
     Returns the position to go on from, and the number of open nodes.
     """
-    rules, known, members, scratch = known_groups(arrays)
     n_open = 0
     for position in range(start, end):
         node = nodes[position]
