@@ -215,7 +215,6 @@ class IntervalProof(LatticeProof):
         # After an interruption an interval may be there twice.
         X, places = np.unique(np.array(nodes), axis=0, return_inverse=True)
         values, read = self.problem.measure_with_bounds(X, partial(map, self.bounds.read))
-        self.n_evaluated += len(X)
         self.take(X, values)
         return [read[place] for place in places.ravel().tolist()]
 

@@ -390,7 +390,8 @@ class StoredLatticeProof(LatticeProof):
         # Last, so that interrupted nodes stay open.
         self._nodes.done[nodes] = True
         self._n_done += np.bincount((X - self.problem.lowest).sum(axis=1), minlength=len(self._n_done))
-        self.n_evaluated += len(nodes)
+        # Interrupted nodes are taken twice.
+        self.n_evaluated = int(self._n_done.sum())
 
     def _measured(self, X: Ints) -> tuple[Floats, Floats]:
         """Measure nodes, and read bounds or take the journal's."""

@@ -465,10 +465,6 @@ class StringProof(Proof):
         bounds[0, self._goal.loss] = least * (1 - 1e-12)
         return bounds
 
-    def offer(self, X: Bools) -> None:
-        super().offer(X)
-        self.n_evaluated += len(X)
-
     def _begin(self) -> None:
         if self._starts is None:
             self._starts = self._first_strings()
