@@ -24,7 +24,7 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
 
 from pymoo_anon._messages import listed, number, plain, whole_from_0
-from pymoo_anon.engine.classes import EquivalenceClasses, Fewest
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.problems.arguments import check_table, checked_constraints
@@ -483,10 +483,8 @@ class LocalRecodingProblem(AnonymizationProblem):
         """Trees of all attributes, each with a weight of 1."""
         return Trees.of(self.table.tuples, self._nodes)
 
-    def _grouped(
-        self, X: Array, columns: tuple[Any, ...] | Fewest | None = None
-    ) -> Iterator[tuple[Ints, EquivalenceClasses]]:
-        read = columns if isinstance(columns, tuple) else self._columns
+    def _grouped(self, X: Array, columns: tuple[Any, ...] | None = None) -> Iterator[tuple[Ints, EquivalenceClasses]]:
+        read = self._columns if columns is None else columns
         # A few ahead, so that no more than these are held at once.
         with ThreadPoolExecutor(self.n_threads) as pool:
             for start in range(0, len(X), _AT_A_TIME):

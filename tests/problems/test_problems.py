@@ -96,32 +96,6 @@ def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_thread
     assert own.compute(X[:0]).shape == (0, own.n_obj)
 
 
-class ByClass(DistinctLDiversity):
-    """The same, of a subclass that may read whole classes."""
-
-    short = None
-
-
-@pytest.mark.parametrize("suppression", [0, 0.05, Below(200)])
-def test_a_large_table_has_the_values_of_counted_classes(suppression, monkeypatch):
-    rng = np.random.default_rng(5)
-    names, n = ("age", "zip", "sex"), 300
-    frame = pd.DataFrame({name: rng.integers(0, 8, n) for name in names})
-    frame = frame.assign(diagnosis=rng.integers(0, 40, n), drug=rng.integers(0, 5, n), who=rng.integers(0, 90, n))
-    trees = {name: Hierarchy.intervals(0, 8, widths=[2, 4]) for name in names}
-    table = Microdata.from_frame(frame, trees, sensitive=("diagnosis", "drug"), person="who")
-    measures = [KAnonymity(), KAnonymity("who"), DistinctLDiversity(), DistinctLDiversity("drug"), GeneralLossMetric()]
-    counted = LatticeProblem(table, measures, suppression=suppression)
-    assert not counted._fewest
-    monkeypatch.setattr(base, "_TUPLES_FOR_FEWEST", 0)
-    own = LatticeProblem(table, measures, suppression=suppression)
-    assert own._fewest.groups == (("who",), ("diagnosis", "drug"), ("drug",))
-    X = own.nodes(0, own.n_nodes)
-    assert np.array_equal(own.compute(X), counted.compute(X))
-    assert np.array_equal(np.concatenate([own.compute(x[np.newaxis]) for x in X]), counted.compute(X))
-    assert not LatticeProblem(table, [KAnonymity(), ByClass("drug")])._fewest
-
-
 def test_the_memory_pays_once_for_each_node(problem, monkeypatch):
     computed = []
     compute = type(problem)._measure
