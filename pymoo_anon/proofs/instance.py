@@ -135,18 +135,11 @@ def _required_k(constraint: Constraint, n_rows: int) -> int | None:
     return None if broken[-1] and not broken[0] else int(np.count_nonzero(broken)) + 1
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The order of a search."""
+def plan(space: StringSpace, limits: Limits) -> tuple[list[int], list[tuple[Four, ...]]]:
+    """Choose the order in which attributes are fixed, and the tables.
 
-    order: tuple[int, ...]  # The attributes to fix, one after the other
-    # For every number of fixed attributes the four tabled ones, the first of which is walked. A second table is smaller
-    # and tells first whether anything is left. A missing attribute has the number after the last one.
-    tables: tuple[tuple[Four, ...], ...]
-
-
-def plan(space: StringSpace, limits: Limits) -> Plan:
-    """Choose the order of attributes.
+    For every number of fixed attributes, four are tabled, the first of which is walked. A second table is smaller and
+    tells first whether anything is left.
 
     The three attributes of the greatest entropy are tabled, of those whose table is not too large. The others are fixed
     in the order of their entropy, the greatest first, which raises bounds soonest. The one of the most groups comes
@@ -172,7 +165,7 @@ def plan(space: StringSpace, limits: Limits) -> Plan:
     tables: list[tuple[Four, ...]] = [
         ((a, e, p, q),) if size((a, e, p, q)) <= fitting else ((a, n, p, q), (n, e, p, q)) for a in order
     ]
-    return Plan(tuple(order), (*tables, ((n, e, p, q),)))
+    return order, [*tables, ((n, e, p, q),)]
 
 
 def _entropy(values: Ints, counts: Ints) -> float:

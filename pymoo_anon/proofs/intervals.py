@@ -108,10 +108,9 @@ class IntervalProof(LatticeProof):
     def _prepare(self) -> None:
         super()._prepare()
         self._covered_from = self.F
-        # Open intervals as (minus their share off, number, interval): those of the heap, those that are searched depth
-        # first, and by number those that are being halved.
+        # Open intervals as (minus their share off, number, interval), and by number those that are being halved. Where
+        # memory lacks they are searched depth first: the last one, with the least number of all, is the next.
         self._heap: list[tuple[float, int, Interval]] = []
-        self._stack: list[tuple[float, int, Interval]] = []
         self._hand: dict[int, Interval] = {}
         self._number = self._n_bytes = 0
         self._begun = False
@@ -122,7 +121,7 @@ class IntervalProof(LatticeProof):
 
     @property
     def n_undecided(self) -> int:
-        return len(self._heap) + len(self._stack) + len(self._hand) if self._begun else 1
+        return len(self._heap) + len(self._hand) if self._begun else 1
 
     def advance(self) -> None:
         if not self._begun:
@@ -144,8 +143,7 @@ class IntervalProof(LatticeProof):
             nothing_known = np.full((1, len(self.problem.measured)), -np.inf)
             low, high = self.problem.lowest, self.problem.highest
             return self._open_bounds([Interval(low, high, self.bounds.floors_of(low), nothing_known)])
-        entries = [*self._heap, *self._stack]
-        return self._open_bounds([*self._hand.values(), *(interval for _, _, interval in entries)])
+        return self._open_bounds([*self._hand.values(), *(interval for _, _, interval in self._heap)])
 
     def _open_bounds(self, intervals: list[Interval]) -> Floats:
         bounds: Floats = self.bounds.bounds(intervals)[:, : self.problem.n_obj]
@@ -163,16 +161,12 @@ class IntervalProof(LatticeProof):
 
     def _halve(self) -> int:
         """Halve the next intervals and return their number."""
-        source = self._stack or self._heap
         # First into the hand: an interrupted interval may be searched twice, but is never lost.
-        while source and len(self._hand) < self.limits.halved:
-            _, number, interval = source[-1] if source is self._stack else source[0]
+        while self._heap and len(self._hand) < self.limits.halved:
+            _, number, interval = self._heap[0]
             self._hand[number] = interval
             self._n_bytes -= _bytes_of(interval)
-            if source is self._stack:
-                source.pop()
-            else:
-                heappop(source)
+            heappop(self._heap)
         lower, upper = [], []
         for interval in self._hand.values():
             if len(self._open_bounds([interval])) == 0:
@@ -219,19 +213,16 @@ class IntervalProof(LatticeProof):
         return [read[place] for place in places.ravel().tolist()]
 
     def _put(self, interval: Interval) -> None:
-        """Store an open interval in the heap or the stack."""
+        """Store an open interval."""
         bounds = self._open_bounds([interval])
         if len(bounds) == 0:
             self.n_pruned += 1
             return
-        entry = -share_off(self.F, bounds), self._number, interval
         self._number += 1
         self._n_bytes += _bytes_of(interval)
-        is_full = self._n_bytes > self.limits.max_bytes
-        if is_full and len(self._heap) + len(self._stack) >= self.limits.fewest_intervals:
-            self._stack.append(entry)
-        else:
-            heappush(self._heap, entry)
+        is_full = self._n_bytes > self.limits.max_bytes and len(self._heap) >= self.limits.fewest_intervals
+        order = (-np.inf, -self._number) if is_full else (-share_off(self.F, bounds), self._number)
+        heappush(self._heap, (*order, interval))
 
 
 def _bytes_of(interval: Interval) -> int:

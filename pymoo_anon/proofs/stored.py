@@ -273,7 +273,7 @@ class StoredLatticeProof(LatticeProof):
             elif self._position == len(self._ahead):
                 self._enter_next_layer()
             else:
-                n_looked += self._look()
+                n_looked += self._look(limits.batch if self.sweeps else _OPEN_AT_RANDOM, limits.examined)
 
     def offer(self, X: Ints) -> None:
         self._visit(np.unique((X - self.problem.lowest) @ self.bounds.rules.strides))
@@ -305,11 +305,11 @@ class StoredLatticeProof(LatticeProof):
                 bounds = bounds[first_non_dominated(bounds)]
         return bounds
 
-    def _look(self) -> int:
-        """Examine nodes until some are open, and count them."""
-        found = np.empty(self.limits.batch if self.sweeps else _OPEN_AT_RANDOM, dtype=np.int64)
+    def _look(self, most_open: int, most: int) -> int:
+        """Examine nodes until so many are open, and count them."""
+        found = np.empty(most_open, dtype=np.int64)
         groups = self.bounds.rules, self._nodes, self._front(), self._scratches[0]
-        start, end = self._position, min(self._position + self.limits.examined, len(self._ahead))
+        start, end = self._position, min(self._position + most, len(self._ahead))
         self._position, n_open = find_open(self._ahead, start, end, found, *groups)
         self._open = found[:n_open]
         self._n_looked_at += self._position - start
@@ -322,10 +322,8 @@ class StoredLatticeProof(LatticeProof):
             later = self._brought_down(self._nodes) if self.sweeps else ()
             self._ahead = np.concatenate([self._ahead[self._position :], *later])
             self._layer = self._position = 0
-            found = np.empty(len(self._ahead), dtype=np.int64)
-            groups = self.bounds.rules, self._nodes, self._front(), self._scratches[0]
-            self._position, n_open = find_open(self._ahead, 0, len(self._ahead), found, *groups)
-            self._open, self.visits_all = np.sort(found[:n_open]), True
+            self._look(len(self._ahead), len(self._ahead))
+            self._open, self.visits_all = np.sort(self._open), True
         self._n_looked_at = self._n_open = 0
 
     def _brought_down(self, nodes: NodeBounds) -> Iterator[Ints]:
@@ -447,15 +445,11 @@ def projections(lengths: Ints, strides: Ints, depth: int) -> Ints:
 
     At most `depth` attributes are below it, or fewer if these nodes are too many.
     """
-    n_nodes = float(np.prod(lengths + 1.0))
-    # Number of nodes with 0, 1, 2, ... attributes below the top: sums of products of lengths.
-    counts = np.zeros(depth + 1)
-    counts[0] = 1
-    for length in lengths:
-        counts[1:] += counts[:-1] * length
-    depth = max((i for i in range(depth + 1) if counts[: i + 1].sum() <= _SHARE_OF_PROJECTIONS * n_nodes), default=-1)
+    # Number of nodes with 0, 1, 2, ... attributes below the top: coefficients of the product of all x + length.
+    counts = np.poly(-lengths.astype(float))[: depth + 1]
+    fitting = np.cumsum(counts) <= _SHARE_OF_PROJECTIONS * np.prod(lengths + 1.0)
     found = []
-    for size in range(depth + 1):
+    for size in range(np.count_nonzero(fitting)):
         for chosen in combinations(np.flatnonzero(lengths), size):
             steps = [range(1, int(lengths[j]) + 1) for j in chosen]
             found += [sum(d * int(strides[j]) for d, j in zip(down, chosen, strict=True)) for down in product(*steps)]

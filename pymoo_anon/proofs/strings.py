@@ -87,14 +87,14 @@ class StringSearch:
         self, space: StringSpace, k: int, limit: int, gain: float, limits: Limits, goes_on: bool = False
     ) -> None:
         self.space, self.k, self.limit, self.limits, self.goes_on = space, k, limit, limits, goes_on
-        self.plan = plan(space, limits)
+        self._order, self._tables = plan(space, limits)
         # Number of parts that bounds fathomed, counted again for every k.
         self.n_fathomed = 0
         self._open = [self._whole(gain)]
         # Parts that are being divided.
         self._begun: list[_Part] = []
         # A walk keeps several tables.
-        largest = max(prod(len(space.spans[a]) for a in tabled) for tables in self.plan.tables for tabled in tables)
+        largest = max(prod(len(space.spans[a]) for a in tabled) for tables in self._tables for tabled in tables)
         room = limits.max_bytes // (32 * largest)
         self._n_together = int(max(1, min(_TOGETHER, room)))
         # Parts that are fathomed for this k, None without memory for them, and the paths of all parts.
@@ -209,7 +209,7 @@ class StringSearch:
         string = None
         while (told := walk.go(part.floor + paid, self.limits.read_a_turn + before - walk.n_read)) == FOUND:
             if walk.last > 0:
-                tabled = self.plan.tables[len(part.cuts)][0]
+                tabled = self._tables[len(part.cuts)][0]
                 by_attribute = self._cuts_of(part) | dict(zip(tabled, walk.cuts, strict=True))
                 string = walk.found_gain - paid, [by_attribute[attribute] for attribute in range(self.space.none)]
                 break
@@ -238,7 +238,7 @@ class StringSearch:
     def _begin(self, part: _Part, need: float) -> int:
         if part.walk is not None:
             return 0
-        cuts, tables = self._cuts_of(part), self.plan.tables[len(part.cuts)]
+        cuts, tables = self._cuts_of(part), self._tables[len(part.cuts)]
         part.floor, n_read = -np.inf, 0
         for tabled in tables[::-1]:
             begun = self.space.walk(cuts, tabled, self.k, self.limit, part.multiplier, need)
@@ -251,7 +251,7 @@ class StringSearch:
 
     def _cuts_of(self, part: _Part) -> dict[int, Ints]:
         paths = [np.frombuffer(cut, dtype=np.int32).astype(np.int64) for cut in part.cuts]
-        return dict(zip(self.plan.order[: len(paths)], paths, strict=True))
+        return dict(zip(self._order[: len(paths)], paths, strict=True))
 
 
 class PairSearch:
