@@ -111,9 +111,10 @@ class IntervalProof(LatticeProof):
         # Open intervals as (minus their share off, number, interval), and by number those that are being halved. Where
         # memory lacks they are searched depth first: the last one, with the least number of all, is the next.
         self._heap: list[tuple[float, int, Interval]] = []
-        self._hand: dict[int, Interval] = {}
+        low, nothing_known = self.problem.lowest, np.full((1, len(self.problem.measured)), -np.inf)
+        # Number 0 is the whole lattice, before its corners are evaluated.
+        self._hand = {0: Interval(low, self.bounds.highest, self.bounds.floors_of(low), nothing_known)}
         self._number = self._n_bytes = 0
-        self._begun = False
 
     @property
     def certified(self) -> bool:
@@ -121,11 +122,11 @@ class IntervalProof(LatticeProof):
 
     @property
     def n_undecided(self) -> int:
-        return len(self._heap) + len(self._hand) if self._begun else 1
+        return len(self._heap) + len(self._hand)
 
     def advance(self) -> None:
-        if not self._begun:
-            self._begin()
+        if 0 in self._hand:
+            self._begin(self._hand[0])
         left, n_distinct = self.limits.tuples, len(self.problem.table.tuples)
         while left > 0 and not self.certified:
             before = self.n_evaluated
@@ -139,10 +140,6 @@ class IntervalProof(LatticeProof):
     def open_bounds(self) -> Floats:
         if self.certified:
             return np.empty((0, self.problem.n_obj))
-        if not self._begun:
-            nothing_known = np.full((1, len(self.problem.measured)), -np.inf)
-            low, high = self.problem.lowest, self.problem.highest
-            return self._open_bounds([Interval(low, high, self.bounds.floors_of(low), nothing_known)])
         return self._open_bounds([*self._hand.values(), *(interval for _, _, interval in self._heap)])
 
     def _open_bounds(self, intervals: list[Interval]) -> Floats:
@@ -152,12 +149,12 @@ class IntervalProof(LatticeProof):
         open_ = np.array([not (self._covered_from <= bound).all(axis=1).any() for bound in bounds], dtype=np.bool_)
         return bounds[open_]
 
-    def _begin(self) -> None:
-        low, high = self.problem.lowest, self.bounds.highest
-        (_, added), (floors, _) = self._evaluate([high, low])
-        if (low < high).any():
-            self._put(Interval(low, high, np.maximum(floors, self.bounds.floors_of(low)), added))
-        self._begun = True
+    def _begin(self, whole: Interval) -> None:
+        (_, added), (floors, _) = self._evaluate([whole.high, whole.low])
+        if (whole.low < whole.high).any():
+            self._put(whole._replace(floors=np.maximum(floors, whole.floors), added=added))
+        # Last, so that an interruption loses nothing.
+        del self._hand[0]
 
     def _halve(self) -> int:
         """Halve the next intervals and return their number."""
