@@ -319,30 +319,47 @@ class PairSearch:
 
     def improve(self, cuts: Sequence[Ints], multiplier: float = 0.0) -> list[Ints]:
         """Improve a string without a limit, with gains for kept rows."""
-
-        def better(now: list[Ints], pair: Pair) -> tuple[Ints, Ints] | None:
-            gains = self.gains(now, pair, multiplier)
-            return self.best(pair, gains, self._sum_of(now, pair, gains))
-
-        return self._improve_pairs(cuts, better)
+        return self._improve_pairs(cuts, multiplier, lambda pair, gains, gained, rows: self._best(pair, gains, gained))
 
     def improve_each(self, cuts: Sequence[Ints]) -> list[Ints]:
         """Improve a string within the limit, pair by pair."""
-        return self._improve_pairs(cuts, self._best_within)
+        return self._improve_pairs(cuts, 0.0, self._best_within)
 
-    def _best_within(self, now: list[Ints], pair: Pair) -> tuple[Ints, Ints] | None:
-        gains, rows = self.gains(now, pair), self._rows(now, pair)
-        gained, found = self._sum_of(now, pair, gains), None
+    def _improve_pairs(self, cuts: Sequence[Ints], multiplier: float, best: Callable[..., Any]) -> list[Ints]:
+        # A missing attribute has one group.
+        now, unchanged, none = [*cuts, np.zeros(1, dtype=np.int64)], 0, self.space.none
+        while unchanged < len(self.pairs):
+            for place in self._random_state.permutation(len(self.pairs)):
+                pair = self.pairs[place]
+                tabled = none, none, *pair
+                fixed = {a: cut for a, cut in enumerate(now[:none]) if a not in pair}
+                ids, base, _ = self.space.classes(fixed, self.k)
+                gains = self.space.table(ids, base, tabled, set(), self.k, multiplier)[0, 0]
+                gained = float(gains[np.ix_(*(now[a] for a in pair))].sum())
+                found = best(pair, gains, gained, partial(self.space.rows, ids, len(base), tabled, self.k))
+                unchanged += 1
+                if found is not None:
+                    now[pair[0]], now[pair[1]] = found
+                    # This pair has its best cuts.
+                    unchanged = 1
+                if unchanged >= len(self.pairs):
+                    break
+        return now[:none]
+
+    def _best_within(
+        self, pair: Pair, gains: Floats, gained: float, rows_of: Callable[[], Floats]
+    ) -> tuple[Ints, Ints] | None:
+        rows, found = rows_of()[0, 0], None
         # Invariant: `low` suppresses too many rows or is -1, and `high` keeps the limit.
         low, high, multiplier = -1.0, self._largest, 0.0
         while low < multiplier < high:
-            pairs = self.best(pair, gains + multiplier * rows, -np.inf)
-            if pairs is None or self.space.n_rows - rows[np.ix_(*pairs)].sum() > self.limit:
+            cuts = self._best(pair, gains + multiplier * rows, -np.inf)
+            if cuts is None or self.space.n_rows - rows[np.ix_(*cuts)].sum() > self.limit:
                 low = multiplier
             else:
                 high = multiplier
-                if gains[np.ix_(*pairs)].sum() > gained:
-                    gained, found = float(gains[np.ix_(*pairs)].sum()), pairs
+                if gains[np.ix_(*cuts)].sum() > gained:
+                    gained, found = float(gains[np.ix_(*cuts)].sum()), cuts
             # Multipliers differ by orders of magnitude: halve the number of their digits first.
             far = high > 4 * max(low, 1.0)
             multiplier = np.floor(np.sqrt(max(low, 1.0) * high) if far else (low + high) / 2)
@@ -350,23 +367,11 @@ class PairSearch:
                 break
         return found
 
-    def _improve_pairs(
-        self, cuts: Sequence[Ints], better: Callable[[list[Ints], Pair], tuple[Ints, Ints] | None]
-    ) -> list[Ints]:
-        now, unchanged = list(cuts), 0
-        while unchanged < len(self.pairs):
-            for place in self._random_state.permutation(len(self.pairs)):
-                found = better(now, self.pairs[place])
-                unchanged += 1
-                if found is not None:
-                    for attribute, cut in zip(self.pairs[place], found, strict=True):
-                        if attribute < self.space.none:
-                            now[attribute] = cut
-                    # This pair has its best cuts.
-                    unchanged = 1
-                if unchanged >= len(self.pairs):
-                    break
-        return now
+    def _best(self, pair: Pair, table: Floats, floor: float) -> tuple[Ints, Ints] | None:
+        """Return the best cuts by a table, if above a floor."""
+        p, q = pair
+        cut, other, _ = best_pair(table, self.space.spans[p], self.space.spans[q], floor, self.most_prefixes)
+        return (cut, other) if len(cut) else None
 
     def gain_of(self, cuts: Sequence[Ints]) -> tuple[float, int]:
         """Return the gain of a string and its suppressed rows."""
@@ -374,28 +379,6 @@ class PairSearch:
         kept = ids >= 0
         rows = np.bincount(ids[kept], self.space.counts[kept], len(base))
         return float((rows * base).sum()), gone
-
-    def gains(self, cuts: Sequence[Ints], pair: Pair, multiplier: float = 0.0) -> Floats:
-        """Return the gains of all pairs of groups."""
-        (ids, base), none = self._classes(cuts, pair), self.space.none
-        return self.space.table(ids, base, (none, none, *pair), set(), self.k, multiplier)[0, 0]
-
-    def _rows(self, cuts: Sequence[Ints], pair: Pair) -> Floats:
-        ids, base = self._classes(cuts, pair)
-        return self.space.rows(ids, len(base), (self.space.none, self.space.none, *pair), self.k)[0, 0]
-
-    def _classes(self, cuts: Sequence[Ints], pair: Pair) -> tuple[Ints, Floats]:
-        return self.space.classes({a: cut for a, cut in enumerate(cuts) if a not in pair}, self.k)[:2]
-
-    def _sum_of(self, cuts: Sequence[Ints], pair: Pair, table: Floats) -> float:
-        own = [cuts[a] if a < self.space.none else np.zeros(1, dtype=np.int64) for a in pair]
-        return float(table[np.ix_(*own)].sum())
-
-    def best(self, pair: Pair, table: Floats, floor: float) -> tuple[Ints, Ints] | None:
-        """Return the best cuts by a table, if above a floor."""
-        p, q = pair
-        cut, other, _ = best_pair(table, self.space.spans[p], self.space.spans[q], floor, self.most_prefixes)
-        return (cut, other) if len(cut) else None
 
 
 class StringProof(Proof):
