@@ -203,7 +203,7 @@ def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: f
         shape: (2, 4) int64 array: values and groups of a, e, p, q.
         k: Fewest rows of a class that is kept.
         saved: Further gain of every kept row.
-        out: Float array of zeros with an axis for the groups of each.
+        out: Float array with an axis for the groups of each. It may hold anything before.
     """
     n_e, n_p, n_q, g_a, g_e, g_p = shape[0, 1], shape[0, 2], shape[0, 3], shape[1, 0], shape[1, 1], shape[1, 2]
     of_e, of_p, of_q = spans[g_a : g_a + g_e], spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
@@ -212,6 +212,7 @@ def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: f
     keys = tuples[:, 0] * n_p + tuples[:, 3]
     order = np.argsort(keys, kind="mergesort")
     starts = np.searchsorted(keys[order], np.arange(len(base) * n_p + 1))
+    out[:] = 0.0
     cells, sums = np.zeros((n_e, n_q)), np.zeros((n_e + 1, len(of_q) + 1))
     held = np.zeros(n_p + 1, dtype=np.int64)
     for g in range(g_a):
