@@ -432,7 +432,7 @@ def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
             space = len(distinct)
         keys = keys * size + codes[:, j]
         space *= size
-    if space > SLOTS_OF_A_ROW * len(keys):
+    if space >= SLOTS_OF_A_ROW * len(keys):
         _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
         return ids.astype(np.int64, copy=False), first.astype(np.int64, copy=False)
     # A slot for each key: several times as quick as sorting.
