@@ -307,7 +307,7 @@ _BLOCKS_AT_ONCE = 2048
 
 
 @njit(allocates=False)
-def _add_answers(counts, rows, cells, attributes, begins, shares):  # type: ignore[no-untyped-def]
+def _add_answers(counts, rows, cells, attributes, begins, shares):
     """Add the rows that each query counts, block by block."""
     for first in range(0, len(rows), _BLOCKS_AT_ONCE):
         last = min(first + _BLOCKS_AT_ONCE, len(rows))

@@ -393,7 +393,7 @@ def sums_of_groups(maps: Ints | None, offsets: Ints, weights: Ints) -> Ints:
 
 
 @njit(allocates=False)
-def _add_to_groups(maps, offsets, weights, sums):  # type: ignore[no-untyped-def]
+def _add_to_groups(maps, offsets, weights, sums):
     for i in range(len(maps)):
         for j in range(len(offsets) - 1):
             for v in range(offsets[j], offsets[j + 1]):
@@ -401,7 +401,7 @@ def _add_to_groups(maps, offsets, weights, sums):  # type: ignore[no-untyped-def
 
 
 @njit(allocates=False)
-def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type: ignore[no-untyped-def]
+def _write_cells(maps, offsets, codes, representatives, starts, cells):
     for i in range(len(maps)):
         for c in range(starts[i], starts[i + 1]):
             for j in range(cells.shape[1]):
@@ -409,7 +409,7 @@ def _write_cells(maps, offsets, codes, representatives, starts, cells):  # type:
 
 
 @njit(allocates=False)
-def _take_suppressed(rows, maps, offsets, codes, representatives, starts, sizes, kept):  # type: ignore[no-untyped-def]
+def _take_suppressed(rows, maps, offsets, codes, representatives, starts, sizes, kept):
     for i in range(len(maps)):
         for c in range(starts[i], starts[i + 1]):
             if not kept[c]:

@@ -358,7 +358,7 @@ def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Bools | No
 
 
 @njit(allocates=False)
-def group(done, limit, below, request, arrays):  # type: ignore[no-untyped-def]
+def group(done, limit, below, request, arrays):
     """Group by each generalization while the output has room.
 
     Args:
@@ -404,7 +404,7 @@ def group(done, limit, below, request, arrays):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no-untyped-def]
+def _has_room(i, a, layer, request, layers, entries, output):
     """Return whether the classes surely fit into the output.
 
     There are at most as many classes as combinations of groups, and as rows of the layer. There are at most as many
@@ -424,7 +424,7 @@ def _has_room(i, a, layer, request, layers, entries, output):  # type: ignore[no
 
 
 @kernel
-def _make_classes(a, n_classes, layer, ids, layers, output):  # type: ignore[no-untyped-def]
+def _make_classes(a, n_classes, layer, ids, layers, output):
     """Write the classes of a layer's rows from `a` on."""
     first, last = layers.starts[layer], layers.starts[layer + 1]
     representatives, sizes, counts = output.representatives[a:], output.sizes[a:], layers.counts[first:last]
@@ -437,7 +437,7 @@ def _make_classes(a, n_classes, layer, ids, layers, output):  # type: ignore[no-
 
 
 @kernel
-def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
+def _smallest_kept(sizes, limit, tally):
     """Return the smallest size that the limit keeps."""
     if limit >= len(tally):
         return _smallest_by_halves(sizes, limit)
@@ -461,7 +461,7 @@ def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _smallest_by_halves(sizes, limit):  # type: ignore[no-untyped-def]
+def _smallest_by_halves(sizes, limit):
     """Return the same k by bisection, without a tally."""
     low, high, total = np.int64(0), np.int64(0), np.int64(0)
     for size in sizes:
@@ -482,7 +482,7 @@ def _smallest_by_halves(sizes, limit):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def nearest_layer(i, request):  # type: ignore[no-untyped-def]
+def nearest_layer(i, request):
     """Return the source layer of generalization i.
 
     A source of a source is a source: merging its classes gives the same classes, only from more rows.
@@ -496,7 +496,7 @@ def nearest_layer(i, request):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def push(layer, a, b, layers, entries, output):  # type: ignore[no-untyped-def]
+def push(layer, a, b, layers, entries, output):
     """Keep classes a to b - 1 as a layer, or return 0.
 
     Generalizations come depth first. So everything above the layer below, which this overwrites, belongs to branches

@@ -120,7 +120,7 @@ class Pairs(NamedTuple):
 
 
 @kernel
-def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
+def take_maps(i, request, tree, numbers):
     """Load one generalization's maps, and mark the changed nodes.
 
     A join has others where one of its children has.
@@ -142,7 +142,7 @@ def take_maps(i, request, tree, numbers):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type: ignore[no-untyped-def]
+def number_joins(layer, firsts, tree, layers, numbers, slots, members):
     """Assign numbers to the rows of changed joins and the root.
 
     Children come before their join, so their numbers are up to date when it reads them. Returns how many numbers the
@@ -173,7 +173,7 @@ def number_joins(layer, firsts, tree, layers, numbers, slots, members):  # type:
 
 
 @kernel
-def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
+def number_pairs(pairs, slots, ids, firsts):
     """Assign equal pairs one number by first appearance, and count them.
 
     A pair (l, r) of numbers is the key l * n_right + r. Both are below 2^32, so the key is below 2^64.
@@ -198,7 +198,7 @@ def number_pairs(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-def]
+def _number_by_key(pairs, marks, base, ids, firsts):
     """Assign numbers to pairs with a slot per key."""
     left, right, left_ids, right_ids, _, n_right = pairs
     n = U(0)
@@ -217,7 +217,7 @@ def _number_by_key(pairs, marks, base, ids, firsts):  # type: ignore[no-untyped-
 
 
 @kernel
-def _number_by_hash(pairs, slots, ids, firsts):  # type: ignore[no-untyped-def]
+def _number_by_hash(pairs, slots, ids, firsts):
     """Assign numbers to pairs by open addressing.
 
     At most half of the slots are ever taken, so there is always an empty one.
@@ -263,7 +263,7 @@ class Counted(NamedTuple):
 
 
 @kernel
-def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  # type: ignore[no-untyped-def]
+def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):
     """Count the values of every column in the classes."""
     for c in range(len(entries.n_values)):
         starts = entries.starts[c, layers.starts[layer] : layers.starts[layer + 1] + 1]
@@ -277,7 +277,7 @@ def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  #
 
 
 @kernel
-def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyped-def]
+def add_values(ids, n_classes, column, cells, counted):
     """Write the positive counts of each class by a histogram."""
     n_values = column.n_values
     rows, values, counts = column.rows, column.values, column.counts
@@ -298,7 +298,7 @@ def add_values(ids, n_classes, column, cells, counted):  # type: ignore[no-untyp
 
 
 @kernel
-def sort_by_class(ids, n_classes, column, scratch):  # type: ignore[no-untyped-def]
+def sort_by_class(ids, n_classes, column, scratch):
     """Sort values and counts by class, by counting."""
     rows, ends = column.rows, scratch.members
     begin, end = U(column.starts[0]), U(column.starts[-1])
@@ -319,7 +319,7 @@ def sort_by_class(ids, n_classes, column, scratch):  # type: ignore[no-untyped-d
 
 
 @kernel
-def merge_values(n_classes, scratch, counted):  # type: ignore[no-untyped-def]
+def merge_values(n_classes, scratch, counted):
     """Count the values of each class entry by entry, after `sort_by_class`.
 
     This takes longer than `add_values` and no memory for classes times values.

@@ -20,7 +20,7 @@ _HALVES = 134217729.0
 
 
 @njit(inline="always")
-def add(high, low, term):  # type: ignore[no-untyped-def]
+def add(high, low, term):
     """Add a term to a sum of two floats (Knuth's two-sum)."""
     total = high + term
     # `part` is the share of the term in the total, `total - part` that of `high`. Both differences are exact.
@@ -29,7 +29,7 @@ def add(high, low, term):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def add_times(high, low, term, times):  # type: ignore[no-untyped-def]
+def add_times(high, low, term, times):
     """Add a term a whole number of times.
 
     Up to 2^26 times nothing of the product is lost.
@@ -44,7 +44,7 @@ def add_times(high, low, term, times):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def total(values, counts):  # type: ignore[no-untyped-def]
+def total(values, counts):
     """Return the sum of values times counts, independent of their order."""
     high, low = 0.0, 0.0
     # Invariant: high + low is the sum of the first t values.
@@ -72,7 +72,7 @@ _MOST_KEPT = 1 << 16
 
 
 @kernel
-def add_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
+def add_pairs(a, b, c, d):
     """Return the sum of the pairs (a, b) and (c, d)."""
     high, low = add(a, b, c)
     low += d
@@ -81,7 +81,7 @@ def add_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def multiply_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
+def multiply_pairs(a, b, c, d):
     """Return the product of the pairs (a, b) and (c, d)."""
     product = a * c
     # Dekker's product: the products of the halves are exact.
@@ -97,7 +97,7 @@ def multiply_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
+def divide_pairs(a, b, c, d):
     """Return the quotient of the pairs (a, b) and (c, d)."""
     first = a / c
     high, low = multiply_pairs(first, 0.0, c, d)
@@ -109,14 +109,14 @@ def divide_pairs(a, b, c, d):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _near(number):  # type: ignore[no-untyped-def]
+def _near(number):
     """Return whole number and power of two nearest a positive number."""
     share, twos = math.frexp(number)
     return np.rint(share * (2 * _NEAR)), np.float64(twos - _NEAR_TWOS)
 
 
 @kernel
-def exp_pair(high, low, logs):  # type: ignore[no-untyped-def]
+def exp_pair(high, low, logs):
     """Return the exponential of a pair, by a series."""
     near, twos = _near(np.exp(high))
     more, less = multiply_pairs(twos, 0.0, LOG_2[0], LOG_2[1])
@@ -137,7 +137,7 @@ def exp_pair(high, low, logs):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def log_pair(high, low, logs):  # type: ignore[no-untyped-def]
+def log_pair(high, low, logs):
     """Return the logarithm of a positive pair, by a series."""
     near, twos = _near(high)
     factor = 2.0**twos
@@ -151,7 +151,7 @@ def log_pair(high, low, logs):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def log_of_one_and(high, low):  # type: ignore[no-untyped-def]
+def log_of_one_and(high, low):
     """Return the logarithm of 1 plus a pair within 2^-10 of 0."""
     # x - x^2/2 + x^3/3 in pairs; the rest is so small that a float says it.
     square, less_of_square = multiply_pairs(high, low, high, low)
@@ -164,7 +164,7 @@ def log_of_one_and(high, low):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def log_of(whole, logs):  # type: ignore[no-untyped-def]
+def log_of(whole, logs):
     """Return the logarithm of a positive whole number as a pair."""
     if whole < len(logs):
         return logs[whole, 0], logs[whole, 1]
@@ -172,7 +172,7 @@ def log_of(whole, logs):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def own_logs(counts, logs):  # type: ignore[no-untyped-def]
+def own_logs(counts, logs):
     """Return the sum of counts times their logarithms, a pair."""
     total, rest = 0.0, 0.0
     for count in counts:
@@ -198,7 +198,7 @@ def _logs(m: int) -> Floats:
 
 
 @njit()
-def _fill_logs(logs):  # type: ignore[no-untyped-def]
+def _fill_logs(logs):
     """Compute the logarithms of whole numbers, each from smaller ones."""
     for whole in range(2, len(logs)):
         if whole % 2 == 0:
@@ -213,7 +213,7 @@ def _fill_logs(logs):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _log_of_next(whole, high, low):  # type: ignore[no-untyped-def]
+def _log_of_next(whole, high, low):
     """Return a whole number's logarithm from the one before.
 
     They differ by 2 (z + z^3/3 + z^5/5 + ...) with z = 1 / (2 whole - 1), at most 1/5.

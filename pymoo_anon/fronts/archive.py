@@ -245,7 +245,7 @@ def first_non_dominated(F: Floats) -> Bools:
 
 
 @kernel
-def _dominates(a, b):  # type: ignore[no-untyped-def]
+def _dominates(a, b):
     better = False
     for o in range(len(a)):
         if a[o] > b[o]:
@@ -255,7 +255,7 @@ def _dominates(a, b):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _equal_points(a, b):  # type: ignore[no-untyped-def]
+def _equal_points(a, b):
     for o in range(len(a)):  # noqa: SIM110
         if a[o] != b[o]:
             return False
@@ -263,7 +263,7 @@ def _equal_points(a, b):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def update_boxes(F, boxes, n_members):  # type: ignore[no-untyped-def]
+def update_boxes(F, boxes, n_members):
     """Offer points to a box archive (Dewri et al. 2010, Algorithm 1).
 
     F and boxes are (n, n_obj), of the members so far and then of the candidates. Returns the rows that are members

@@ -199,14 +199,14 @@ def _one(value: int) -> Ints:
 
 
 @njit(allocates=False)
-def _write_fewest(numbers, starts, sizes, gone, limit, tally, fewest):  # type: ignore[no-untyped-def]
+def _write_fewest(numbers, starts, sizes, gone, limit, tally, fewest):
     """Write `fewest_unavoidable` of n nodes in one case."""
     for i in range(len(fewest)):
         fewest[i] = _fewest(numbers, starts[i], starts[i + 1], sizes, gone, limit, tally)
 
 
 @kernel
-def _fewest(numbers, first, end, sizes, gone, limit, tally):  # type: ignore[no-untyped-def]
+def _fewest(numbers, first, end, sizes, gone, limit, tally):
     for v in range(len(tally)):
         tally[v] = 0
     room, everything, all_whole = np.int64(limit), np.int64(0), True
@@ -495,7 +495,7 @@ class WorstDiversity(Bounding):
 
 
 @njit(allocates=False)
-def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # type: ignore[no-untyped-def]
+def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):
     """Lower the worst value of n nodes by the best suppression.
 
     `limit` tuples are removed, and the value is a little less than exact. It stays infinite where there is no finite
@@ -522,7 +522,7 @@ def _lower_worst(worst, of_classes, class_starts, sizes, limit, *shares):  # typ
 
 
 @kernel
-def _exceeds(value, limit, of_classes, first, end, sizes, shares):  # type: ignore[no-untyped-def]
+def _exceeds(value, limit, of_classes, first, end, sizes, shares):
     total = 0.0
     for c in range(first, end):
         if of_classes[c] > value:
@@ -533,7 +533,7 @@ def _exceeds(value, limit, of_classes, first, end, sizes, shares):  # type: igno
 
 
 @kernel
-def _too_many(value, c, sizes, shares):  # type: ignore[no-untyped-def]
+def _too_many(value, c, sizes, shares):
     """Return how many tuples a class has to lose for a value.
 
     Removal of r of the tuples that an entry counts leaves (held - r) / (size - r), which is a share s where r = (held -
@@ -553,6 +553,6 @@ def _too_many(value, c, sizes, shares):  # type: ignore[no-untyped-def]
 
 
 @njit(allocates=False)
-def _write_too_many(value, sizes, needed, *shares):  # type: ignore[no-untyped-def]
+def _write_too_many(value, sizes, needed, *shares):
     for c in range(len(sizes)):
         needed[c] = _too_many(value, c, sizes, shares)

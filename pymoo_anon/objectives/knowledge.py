@@ -184,13 +184,13 @@ def agreeing(
 
 
 @njit(allocates=False)
-def _number(ids, n, cells, n_cells, every, firsts, *slots):  # type: ignore[no-untyped-def]
+def _number(ids, n, cells, n_cells, every, firsts, *slots):
     """Replace numbers by those of their pairs with a cell."""
     return number_pairs(Pairs(every, every, ids, cells, n, n_cells), Slots(*slots), ids, firsts)
 
 
 @njit()
-def _merge_values(ids, n, rows, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
+def _merge_values(ids, n, rows, starts, values, counts, n_values):
     """Return the value counts of n merged classes: starts, values and counts."""
     room = len(values) + 1
     tally, ends, cells = np.zeros(n_values, np.int64), np.empty(n + 1, np.int64), np.empty(0, np.uint32)

@@ -77,7 +77,7 @@ class PartitionCrossover(Crossover):  # type: ignore[misc]
 
 
 @njit()
-def cross_at_shared_ones(parents, between, n_points, draws):  # type: ignore[no-untyped-def]
+def cross_at_shared_ones(parents, between, n_points, draws):
     """Cross (2, n, n_bits) parents as `PartitionCrossover` does."""
     _, n, n_bits = parents.shape
     children = parents.copy()

@@ -379,7 +379,7 @@ def plan_roll_up(X: Ints, weights: Floats) -> tuple[Ints, Ints, Ints]:
 
 
 @njit(allocates=False)
-def _plan(X, weights, nodes, links, order, parts, scratch):  # type: ignore[no-untyped-def]
+def _plan(X, weights, nodes, links, order, parts, scratch):
     """Write the forest to `links`, and return its size.
 
     A part is order[first:last], rows of X, with a source for all of them; `parts` is a stack of these three.
@@ -425,7 +425,7 @@ def _plan(X, weights, nodes, links, order, parts, scratch):  # type: ignore[no-u
 
 
 @kernel
-def _common(X, rows, lowest):  # type: ignore[no-untyped-def]
+def _common(X, rows, lowest):
     """Write the greatest common specialization, and return its row or -1."""
     for j in range(len(lowest)):
         lowest[j] = X[rows[0], j]
@@ -441,7 +441,7 @@ def _common(X, rows, lowest):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _pays(lowest, n, source, nodes, weights):  # type: ignore[no-untyped-def]
+def _pays(lowest, n, source, nodes, weights):
     """Return whether grouping n nodes through their common specialization is cheaper.
 
     Costs are shares of the whole table's rows. Every node reads the rows of its source: `now` with the source it has,
@@ -457,7 +457,7 @@ def _pays(lowest, n, source, nodes, weights):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _best_split(X, rows, lowest, weights, at_level):  # type: ignore[no-untyped-def]
+def _best_split(X, rows, lowest, weights, at_level):
     """Return attribute and level of the best split, or -1.
 
     The half are the rows at this level or above. Its gain is their number times what the level weighs more than the
@@ -479,7 +479,7 @@ def _best_split(X, rows, lowest, weights, at_level):  # type: ignore[no-untyped-
 
 
 @kernel
-def _split(X, rows, attribute, level):  # type: ignore[no-untyped-def]
+def _split(X, rows, attribute, level):
     """Move the rows below a level forward, and count them."""
     n_below = 0
     for i in range(len(rows)):

@@ -61,7 +61,7 @@ class NodeScratch(NamedTuple):
 
 
 @kernel
-def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
+def is_covered(node, rules, nodes, members, scratch):
     """Tell whether members cover a node, or it breaks a constraint.
 
     `scratch` holds the levels and floors of the node.
@@ -98,7 +98,7 @@ def is_covered(node, rules, nodes, members, scratch):  # type: ignore[no-untyped
 
 
 @kernel
-def _plain_bound(o, node, rules, nodes, scratch):  # type: ignore[no-untyped-def]
+def _plain_bound(o, node, rules, nodes, scratch):
     """Return the lower bound of a measure under any suppression, -inf for a threshold."""
     if rules.kinds[o] == ADDITIVE:
         return scratch.floors[rules.places[o]]
@@ -108,7 +108,7 @@ def _plain_bound(o, node, rules, nodes, scratch):  # type: ignore[no-untyped-def
 
 
 @kernel
-def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
+def bound_of(o, node, above, rules, nodes, scratch):
     """Return the lower bound of a measure above the thresholds."""
     bound, n_values = _plain_bound(o, node, rules, nodes, scratch), nodes.tops.shape[1]
     if rules.kinds[o] != ADDITIVE or len(above) == n_values or above[n_values] < 0:
@@ -123,7 +123,7 @@ def bound_of(o, node, above, rules, nodes, scratch):  # type: ignore[no-untyped-
 
 
 @kernel
-def _is_possible(node, above, rules, nodes, scratch):  # type: ignore[no-untyped-def]
+def _is_possible(node, above, rules, nodes, scratch):
     """Tell whether a feasible node can exceed the thresholds.
 
     A node that is exactly on a limit keeps it.
@@ -141,7 +141,7 @@ def _is_possible(node, above, rules, nodes, scratch):  # type: ignore[no-untyped
 
 
 @kernel
-def _furthest_reach(m, d, node, rules, nodes, members):  # type: ignore[no-untyped-def]
+def _furthest_reach(m, d, node, rules, nodes, members):
     if d < members.reaches.shape[1]:
         return members.reaches[m, d]
     # Suppressed rows add their square, and the sums of squares must stay covered.
@@ -157,7 +157,7 @@ def _furthest_reach(m, d, node, rules, nodes, members):  # type: ignore[no-untyp
 
 
 @kernel
-def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
+def furthest_member(node, above, rules, nodes, members, scratch):
     """Return the member that covers the node farthest, or -1."""
     bounds = scratch.bounds
     for o in range(len(bounds)):
@@ -182,7 +182,7 @@ def furthest_member(node, above, rules, nodes, members, scratch):  # type: ignor
 
 
 @kernel
-def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
+def is_plainly_covered(node, hint, rules, nodes, members, scratch):
     """Return a member that alone covers a node, or -1.
 
     It is -2 if the node breaks a constraint. `hint` is the member to try first. `scratch` holds the levels and the
@@ -207,7 +207,7 @@ def is_plainly_covered(node, hint, rules, nodes, members, scratch):  # type: ign
 
 
 @kernel
-def covers_beside(m, node, rules, nodes, members, scratch):  # type: ignore[no-untyped-def]
+def covers_beside(m, node, rules, nodes, members, scratch):
     """Tell whether a member covers all but the thresholds."""
     for o in range(len(rules.kinds)):
         bound = _plain_bound(o, node, rules, nodes, scratch)

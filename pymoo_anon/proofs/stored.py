@@ -459,7 +459,7 @@ def projections(lengths: Ints, strides: Ints, depth: int) -> Ints:
 
 
 @kernel
-def _write_floors(rules, scratch):  # type: ignore[no-untyped-def]
+def _write_floors(rules, scratch):
     for a in range(len(scratch.floors)):
         # The measure adds from the first attribute on, too: the last bits have to agree.
         floor = 0.0
@@ -469,7 +469,7 @@ def _write_floors(rules, scratch):  # type: ignore[no-untyped-def]
 
 
 @njit(allocates=False)
-def screen(total, lowest, highest, found, rules, known, members, scratch):  # type: ignore[no-untyped-def]
+def screen(total, lowest, highest, found, rules, known, members, scratch):
     """Bring bounds down to a layer and find open nodes.
 
     The nodes of the next higher sum have their bounds. The first attribute has levels from `lowest` to `highest`, each
@@ -500,7 +500,7 @@ def screen(total, lowest, highest, found, rules, known, members, scratch):  # ty
 
 
 @kernel
-def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-untyped-def]
+def _inherit(node, x, hint, rules, known, members, scratch):
     """Take over the bounds of generalizations.
 
     Generalizations lie far apart in memory, and reading them is most of the work. It stops once the member of the hint
@@ -525,7 +525,7 @@ def _inherit(node, x, hint, rules, known, members, scratch):  # type: ignore[no-
 
 
 @kernel
-def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
+def _fill(start, total, lengths, x):
     """Write the first levels of a sum, last attributes highest."""
     for j in range(len(lengths) - 1, start - 1, -1):
         x[j] = min(lengths[j], total)
@@ -533,7 +533,7 @@ def _fill(start, total, lengths, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _next(x, lengths):  # type: ignore[no-untyped-def]
+def _next(x, lengths):
     """Make x the next node of its level sum, and tell whether there is one."""
     behind = 0
     # Invariant: the levels after j have the sum `behind`, and the first of them are as high as possible.
@@ -547,7 +547,7 @@ def _next(x, lengths):  # type: ignore[no-untyped-def]
 
 
 @njit(allocates=False)
-def find_open(nodes, start, end, found, rules, known, members, scratch):  # type: ignore[no-untyped-def]
+def find_open(nodes, start, end, found, rules, known, members, scratch):
     """Examine nodes until enough are open.
 
     Returns the position to go on from, and the number of open nodes.

@@ -337,7 +337,7 @@ def _add(first: Any, second: Any, total: Any) -> None:
 
 
 @njit()
-def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignore[no-untyped-def]
+def _walk(table, shape, spans, arrays, kept, last, need, budget):
     """Go on with a walk, as `StringWalk.go`.
 
     Invariant: path[0, :depth] are the current groups, stage after stage, and path[1, depth] is the next group to try.
@@ -390,7 +390,7 @@ def _walk(table, shape, spans, arrays, kept, last, need, budget):  # type: ignor
 
 
 @njit(inner=True)
-def longest_cut(gains, spans):  # type: ignore[no-untyped-def]
+def longest_cut(gains, spans):
     """Return the first cut with the largest gain."""
     n = spans[-1, 1]
     best = np.full(n + 1, -np.inf)
@@ -411,7 +411,7 @@ def longest_cut(gains, spans):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-untyped-def]
+def best_pair(table, spans, other_spans, floor, most_nodes):
     """Return the pair of cuts with the largest gain, perhaps proven.
 
     The search goes depth first over the cuts of the first attribute, group by group. Let a prefix reach value x, and
@@ -440,7 +440,7 @@ def best_pair(table, spans, other_spans, floor, most_nodes):  # type: ignore[no-
 
 
 @njit(inner=True)
-def _summed(table, cut):  # type: ignore[no-untyped-def]
+def _summed(table, cut):
     total = np.zeros(table.shape[1])
     for i in cut:
         for j in range(len(total)):
@@ -449,7 +449,7 @@ def _summed(table, cut):  # type: ignore[no-untyped-def]
 
 
 @njit(inner=True)
-def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
+def _in_turns(table, spans, other_spans, cut):
     n_other = other_spans[-1, 1]
     value = longest_path(_summed(table, cut), other_spans, n_other)
     by_other = table.T.copy()
@@ -464,7 +464,7 @@ def _in_turns(table, spans, other_spans, cut):  # type: ignore[no-untyped-def]
 
 
 @njit(inner=True)
-def _search_prefixes(table, spans, other_spans, own_best, value, most_nodes):  # type: ignore[no-untyped-def]
+def _search_prefixes(table, spans, other_spans, own_best, value, most_nodes):
     """Search a cut of the first attribute above a value."""
     n, n_other, n_groups, n_others = spans[-1, 1], other_spans[-1, 1], len(spans), len(other_spans)
     rest = np.empty(n + 1)

@@ -154,7 +154,7 @@ def _candidates(left: Ints, limit: float, trees: Trees, cube: Cube) -> Ints:
 
 
 @njit(allocates=False)
-def _search_cube(k, price, limit, left, budget, trees, cube):  # type: ignore[no-untyped-def]
+def _search_cube(k, price, limit, left, budget, trees, cube):
     """Find the cheapest cells that cover k rows, within the budget.
 
     Invariant: each depth holds the tuples below the nodes chosen before it, and `turn` counts the nodes tried there.
@@ -185,7 +185,7 @@ def _search_cube(k, price, limit, left, budget, trees, cube):  # type: ignore[no
 
 
 @inlined
-def _is_better(members, a, b, score, best):  # type: ignore[no-untyped-def]
+def _is_better(members, a, b, score, best):
     for i in range(a, b):  # noqa: SIM110 (a generator is not compiled)
         if score < best[members[i]]:
             return True
@@ -193,7 +193,7 @@ def _is_better(members, a, b, score, best):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _store_cells(a, b, score, cube):  # type: ignore[no-untyped-def]
+def _store_cells(a, b, score, cube):
     """Store the chosen cells as the best of each tuple that had worse ones."""
     deepest, chosen = len(cube.attributes) - 1, cube.cells[-1]
     for depth in range(deepest + 1):
@@ -207,7 +207,7 @@ def _store_cells(a, b, score, cube):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _sort_and_list(depth, source, a, b, k, limit, trees, cube):  # type: ignore[no-untyped-def]
+def _sort_and_list(depth, source, a, b, k, limit, trees, cube):
     """Sort the tuples of a branch, and list the nodes of an attribute.
 
     A node is listed only if it has k rows and costs less than the limit, if no node below it holds the same tuples, and
@@ -246,7 +246,7 @@ def _sort_and_list(depth, source, a, b, k, limit, trees, cube):  # type: ignore[
 
 
 @inlined
-def _sort(source, a, n, positions, target, cube):  # type: ignore[no-untyped-def]
+def _sort(source, a, n, positions, target, cube):
     """Sort n tuples from `a` on by position.
 
     Dense positions are counted, others sorted by Shell's sort.
@@ -299,7 +299,7 @@ class Index(NamedTuple):
 
 
 @njit(allocates=False)
-def _release(candidates, k, cap, price, index, class_of, trees, cube):  # type: ignore[no-untyped-def]
+def _release(candidates, k, cap, price, index, class_of, trees, cube):
     """Make a class of the waiting tuples below the best cells of each candidate.
 
     Earlier candidates may have taken tuples, so rows and cost are computed anew.
@@ -335,7 +335,7 @@ def _release(candidates, k, cap, price, index, class_of, trees, cube):  # type: 
 
 
 @kernel
-def _is_below(r, v, trees, cube):  # type: ignore[no-untyped-def]
+def _is_below(r, v, trees, cube):
     for j in range(cube.cells.shape[1]):
         node, position = cube.cells[v, j], trees.positions[r, j]
         if position < trees.first[node] or position >= trees.stop[node]:
@@ -404,7 +404,7 @@ def grow(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Int
 
 
 @njit(allocates=False)
-def _score(order, k, price, budget, trees, seeds):  # type: ignore[no-untyped-def]
+def _score(order, k, price, budget, trees, seeds):
     """Score seeds in order until the budget is used up, and at least one."""
     least = np.inf
     for i in order:
@@ -420,7 +420,7 @@ def _score(order, k, price, budget, trees, seeds):  # type: ignore[no-untyped-de
 
 
 @njit(allocates=False)
-def _make(turns, k, price, n_classes, class_of, trees, seeds):  # type: ignore[no-untyped-def]
+def _make(turns, k, price, n_classes, class_of, trees, seeds):
     """Make classes in the order of their scores.
 
     A seed with a member that is taken by then waits for the next round.
@@ -447,7 +447,7 @@ def _make(turns, k, price, n_classes, class_of, trees, seeds):  # type: ignore[n
 
 
 @kernel
-def _grow_seed(i, k, price, trees, seeds):  # type: ignore[no-untyped-def]
+def _grow_seed(i, k, price, trees, seeds):
     """Grow a class to k rows, and further while its score falls.
 
     Returns:
@@ -476,7 +476,7 @@ def _grow_seed(i, k, price, trees, seeds):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _pair(i, trees, seeds):  # type: ignore[no-untyped-def]
+def _pair(i, trees, seeds):
     """Begin a class with a tuple, and return what its cells cost."""
     cost, n = 0.0, len(seeds.order)
     seeds.tally[0] += n
@@ -502,14 +502,14 @@ def _pair(i, trees, seeds):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _take(i, n, rows, seeds):  # type: ignore[no-untyped-def]
+def _take(i, n, rows, seeds):
     """Append a tuple to the class, and return its members and rows."""
     seeds.members[n], seeds.is_taken[i] = i, True
     return n + 1, rows + seeds.rows[i]
 
 
 @kernel
-def _widen_to(i, seeds):  # type: ignore[no-untyped-def]
+def _widen_to(i, seeds):
     """Widen the cells of the class to hold a tuple."""
     for j in range(len(seeds.costs)):
         before, after = seeds.costs[j], seeds.pairs[j, i]
@@ -522,7 +522,7 @@ def _widen_to(i, seeds):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _next_tuple(start, cost, need, seeds):  # type: ignore[no-untyped-def]
+def _next_tuple(start, cost, need, seeds):
     """Find the tuple that costs least per row still needed, -1 for none.
 
     Tuples are met in their order, from `start` on and round to it, since near ones agree in dear attributes.

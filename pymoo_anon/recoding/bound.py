@@ -277,7 +277,7 @@ class Part:
 
 
 @njit(allocates=False)
-def _visit_vectors(aim, items, trees, walk, limit, proposed, prices):  # type: ignore[no-untyped-def]
+def _visit_vectors(aim, items, trees, walk, limit, proposed, prices):
     """Visit all vectors that serve the aim, and return whether that ended.
 
     Deeper vectors have fewer items and higher costs, and no price exceeds its proposal. So a branch ends where its best
@@ -316,7 +316,7 @@ def _visit_vectors(aim, items, trees, walk, limit, proposed, prices):  # type: i
 
 
 @kernel
-def _is_of_use(a, b, spent, items, walk, best):  # type: ignore[no-untyped-def]
+def _is_of_use(a, b, spent, items, walk, best):
     """Return whether a vector is the cheapest so far for some item."""
     cheaper, n_values = False, np.int64(0)
     walk.tally[0] += 1
@@ -332,7 +332,7 @@ def _is_of_use(a, b, spent, items, walk, best):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _best_set(members, a, b, spent, items, walk, prices):  # type: ignore[no-untyped-def]
+def _best_set(members, a, b, spent, items, walk, prices):
     """Find the most overpaid set of rows below a vector, and return its excess.
 
     Members come in the order of their prices, the greatest first. The best row of each of the values with the best
@@ -369,7 +369,7 @@ def _best_set(members, a, b, spent, items, walk, prices):  # type: ignore[no-unt
 
 
 @kernel
-def _lower_prices(a, b, spent, items, walk, proposed, prices):  # type: ignore[no-untyped-def]
+def _lower_prices(a, b, spent, items, walk, proposed, prices):
     """Lower prices below a vector until no set is overpaid.
 
     Each time the prices of the best set are moved by the least squares, weighed by rows, that make its sum 0.
@@ -403,7 +403,7 @@ def _lower_prices(a, b, spent, items, walk, proposed, prices):  # type: ignore[n
 
 
 @kernel
-def _list_nodes(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def]
+def _list_nodes(depth, a, b, items, trees, walk):
     """List the nodes of an attribute with some of the items.
 
     Items below a node stand in the order in which they came.
@@ -452,7 +452,7 @@ def _list_nodes(depth, a, b, items, trees, walk):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _climb(n_leaves, trees, walk):  # type: ignore[no-untyped-def]
+def _climb(n_leaves, trees, walk):
     """Sum the counts of leaves into the nodes above."""
     leaves, at = walk.climbing[0], walk.climbing[1]
     for q in range(n_leaves):

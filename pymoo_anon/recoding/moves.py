@@ -119,7 +119,7 @@ class Classes(NamedTuple):
 
 
 @njit(allocates=False)
-def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-def]
+def _chain(class_of, heads, following, preceding):
     for i in range(len(class_of)):
         r = len(class_of) - 1 - i
         c = class_of[r]
@@ -131,7 +131,7 @@ def _chain(class_of, heads, following, preceding):  # type: ignore[no-untyped-de
 
 
 @kernel
-def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
+def nearest_class(r, limit, trees, tests, classes):
     """Find the cheapest valid class for a tuple, but its own.
 
     Returns:
@@ -143,7 +143,7 @@ def nearest_class(r, limit, trees, tests, classes):  # type: ignore[no-untyped-d
 
 
 @kernel
-def nearest_to_class(c, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
+def nearest_to_class(c, limit, trees, tests, classes):
     """Find the cheapest class to merge with another, and the added loss."""
     for j in range(len(classes.target)):
         classes.target[j] = classes.cells[c, j]
@@ -151,7 +151,7 @@ def nearest_to_class(c, limit, trees, tests, classes):  # type: ignore[no-untype
 
 
 @kernel
-def _nearest(own, r, rows, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
+def _nearest(own, r, rows, limit, trees, tests, classes):
     """Find the cheapest valid class, but one, for so many rows below the target nodes.
 
     Classes are met in the order of their cells: those whose first cell can be widened to hold the tuple stand side by
@@ -194,7 +194,7 @@ def _nearest(own, r, rows, limit, trees, tests, classes):  # type: ignore[no-unt
 
 
 @kernel
-def _place_of(node, classes):  # type: ignore[no-untyped-def]
+def _place_of(node, classes):
     """Find the first class in order at or after a node."""
     low, high = np.int64(0), classes.tally[2]
     while low < high:
@@ -207,7 +207,7 @@ def _place_of(node, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _reach_cell(node, depth, trees, classes):  # type: ignore[no-untyped-def]
+def _reach_cell(node, depth, trees, classes):
     """Add one cell of a class to the costs reached."""
     classes.tally[0] += 1
     if node < 0:
@@ -218,7 +218,7 @@ def _reach_cell(node, depth, trees, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _join_nodes(node, other, trees):  # type: ignore[no-untyped-def]
+def _join_nodes(node, other, trees):
     """Return the smallest node that holds two nodes of an attribute."""
     while trees.first[other] < trees.first[node] or trees.stop[other] > trees.stop[node]:
         node = trees.parent[node]
@@ -226,7 +226,7 @@ def _join_nodes(node, other, trees):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-def]
+def _added(c, r, w, limit, trees, tests, classes):
     """Return the added loss of a class that gets a tuple, or another class, or infinity."""
     n, last = classes.rows[c], len(classes.attributes)
     added = w * classes.reached[last, 0] + n * classes.reached[last, 1]
@@ -239,7 +239,7 @@ def _added(c, r, w, limit, trees, tests, classes):  # type: ignore[no-untyped-de
 
 
 @kernel
-def class_holds(c, more, less, rows, tests, classes):  # type: ignore[no-untyped-def]
+def class_holds(c, more, less, rows, tests, classes):
     """Return whether a class with one tuple more and one less holds.
 
     Either may be -1 for none. The class has so many rows then.
@@ -259,7 +259,7 @@ def class_holds(c, more, less, rows, tests, classes):  # type: ignore[no-untyped
 
 
 @kernel
-def list_members(c, n, classes):  # type: ignore[no-untyped-def]
+def list_members(c, n, classes):
     """Append the tuples of a class to `members`."""
     r = classes.heads[c]
     while r >= 0:
@@ -270,7 +270,7 @@ def list_members(c, n, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _mark(c, classes):  # type: ignore[no-untyped-def]
+def _mark(c, classes):
     """Note that a class has changed since it was sorted."""
     if not classes.has_changed[c]:
         classes.has_changed[c] = True
@@ -279,7 +279,7 @@ def _mark(c, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def enter(r, c, trees, classes):  # type: ignore[no-untyped-def]
+def enter(r, c, trees, classes):
     """Put a tuple that is in no class into one."""
     _mark(c, classes)
     classes.costs[c] = widen(classes.cells[c], r, trees)
@@ -292,7 +292,7 @@ def enter(r, c, trees, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def leave(r, trees, classes):  # type: ignore[no-untyped-def]
+def leave(r, trees, classes):
     """Take a tuple out of its class, and shrink the cells of the class."""
     c = classes.class_of[r]
     _mark(c, classes)
@@ -313,7 +313,7 @@ def leave(r, trees, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def cost_without(r, trees, classes):  # type: ignore[no-untyped-def]
+def cost_without(r, trees, classes):
     """Return the cost per row of a tuple's class without it."""
     cost = 0.0
     c = classes.class_of[r]
@@ -323,7 +323,7 @@ def cost_without(r, trees, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _node_without(c, r, j, trees, classes):  # type: ignore[no-untyped-def]
+def _node_without(c, r, j, trees, classes):
     """Return an attribute's smallest node for a class without a tuple, or -1."""
     low, high = np.int64(-1), np.int64(-1)
     own = classes.cells[c, j]
@@ -377,7 +377,7 @@ def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, bud
 
 
 @njit(allocates=False)
-def _move(budget, start, turns, trees, tests, classes):  # type: ignore[no-untyped-def]
+def _move(budget, start, turns, trees, tests, classes):
     """Move tuples to nearer classes, and return the next turn after a sort."""
     for turn in range(start, len(turns)):
         if classes.tally[1] > _MOST_CHANGED:
@@ -398,7 +398,7 @@ def _move(budget, start, turns, trees, tests, classes):  # type: ignore[no-untyp
 
 
 @njit(allocates=False)
-def _dissolve(price, budget, start, turns, trees, tests, classes):  # type: ignore[no-untyped-def]
+def _dissolve(price, budget, start, turns, trees, tests, classes):
     """Spread the tuples of each class, in order, over others where that saves loss.
 
     One tuple after the other joins another class. Where not all find one, or it does not pay, they go back. The result
@@ -437,7 +437,7 @@ def _dissolve(price, budget, start, turns, trees, tests, classes):  # type: igno
 
 
 @njit(allocates=False)
-def _part_pairs(budget, start, turns, trees, tests, classes):  # type: ignore[no-untyped-def]
+def _part_pairs(budget, start, turns, trees, tests, classes):
     """Part pairs of near classes anew, and return the next turn after a sort."""
     for turn in range(start, len(turns)):
         if classes.tally[1] > _MOST_CHANGED:
@@ -497,7 +497,7 @@ def fill(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
 
 
 @njit(allocates=False)
-def _take_from_others(c, trees, tests, classes):  # type: ignore[no-untyped-def]
+def _take_from_others(c, trees, tests, classes):
     while classes.rows[c] < tests.k:
         found, least, n = np.int64(-1), np.inf, classes.rows[c]
         for r in range(len(classes.class_of)):
@@ -516,7 +516,7 @@ def _take_from_others(c, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def cost_with(c, r, limit, trees, classes):  # type: ignore[no-untyped-def]
+def cost_with(c, r, limit, trees, classes):
     """Return the cost per row of a class with one more tuple."""
     cost = 0.0
     for j in classes.attributes:
@@ -527,7 +527,7 @@ def cost_with(c, r, limit, trees, classes):  # type: ignore[no-untyped-def]
 
 
 @njit(allocates=False)
-def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
+def _join_rest(trees, tests, classes):
     for r in range(len(classes.class_of)):
         if classes.class_of[r] < 0:
             c, _ = nearest_class(r, np.inf, trees, tests, classes)
@@ -536,7 +536,7 @@ def _join_rest(trees, tests, classes):  # type: ignore[no-untyped-def]
 
 
 @njit(allocates=False)
-def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
+def _merge_broken(turns, trees, tests, classes):
     """Merge each invalid class until it is valid or the only one."""
     for c in turns:
         while classes.rows[c] > 0 and not class_holds(c, np.int64(-1), np.int64(-1), classes.rows[c], tests, classes):
@@ -553,7 +553,7 @@ def _merge_broken(turns, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
+def _partner(c, trees, tests, classes):
     """Find the class that is cheapest to merge with another, or -1.
 
     Classes whose union holds all requirements come first. None that must be apart from it is its partner.
@@ -579,7 +579,7 @@ def _partner(c, trees, tests, classes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _joined_cost(c, other, limit, trees, classes):  # type: ignore[no-untyped-def]
+def _joined_cost(c, other, limit, trees, classes):
     cost = 0.0
     for j in classes.attributes:
         cost += trees.costs[_join_nodes(classes.cells[c, j], classes.cells[other, j], trees)]

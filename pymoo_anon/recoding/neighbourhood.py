@@ -86,7 +86,7 @@ def improved_classes(trees: Trees, tests: Tests, class_of: Ints, price: float, n
 
 
 @njit(allocates=False)
-def try_all(n, price, trees, tests, search):  # type: ignore[no-untyped-def]
+def try_all(n, price, trees, tests, search):
     """Try n neighbourhoods, and keep those that lose less.
 
     The invariant: `class_of` and all that is known of each class describe classes that hold all requirements.
@@ -112,7 +112,7 @@ def try_all(n, price, trees, tests, search):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _chance(search):  # type: ignore[no-untyped-def]
+def _chance(search):
     """Return the next random number of [0, 1): xorshift (Marsaglia 2003)."""
     x = search.state[0]
     x ^= x << np.uint64(13)
@@ -123,7 +123,7 @@ def _chance(search):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _begin(search):  # type: ignore[no-untyped-def]
+def _begin(search):
     r = np.int64(0)
     for _ in range(200):
         r = search.order[search.tally[1]]
@@ -137,7 +137,7 @@ def _begin(search):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
+def _free(r, price, trees, search):
     """Free the class of a tuple and its neighbours."""
     most, n_near = len(search.freed), np.int64(0)
     for c in range(len(search.classes.rows)):
@@ -177,7 +177,7 @@ def _free(r, price, trees, search):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _build(n_freed, price, trees, tests, search):  # type: ignore[no-untyped-def]
+def _build(n_freed, price, trees, tests, search):
     """Build classes of the freed tuples, and return their number.
 
     Each is the best of several tries. A tuple that is left over joins the cheapest one, if there is any.
@@ -217,7 +217,7 @@ def _build(n_freed, price, trees, tests, search):  # type: ignore[no-untyped-def
 
 
 @kernel
-def _grow_class(first, c, n_freed, trees, tests, search):  # type: ignore[no-untyped-def]
+def _grow_class(first, c, n_freed, trees, tests, search):
     """Grow a class from a freed tuple until it holds all requirements.
 
     Each step takes the tuple that costs least per row still needed. Afterwards tuples below the cells join.
@@ -259,7 +259,7 @@ def _grow_class(first, c, n_freed, trees, tests, search):  # type: ignore[no-unt
 
 
 @kernel
-def _cheapest(r, n_built, limit, trees, trial):  # type: ignore[no-untyped-def]
+def _cheapest(r, n_built, limit, trees, trial):
     """Find the cheapest new class of a tuple below the limit, or -1."""
     cheapest, w = np.int64(-1), trees.rows[r]
     for c in range(n_built):
@@ -273,7 +273,7 @@ def _cheapest(r, n_built, limit, trees, trial):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _exchange(n_freed, n_built, trees, tests, search):  # type: ignore[no-untyped-def]
+def _exchange(n_freed, n_built, trees, tests, search):
     """Move single tuples between new classes while that saves loss, at most three times."""
     trial = search.trial
     for _ in range(3):
@@ -295,7 +295,7 @@ def _exchange(n_freed, n_built, trees, tests, search):  # type: ignore[no-untype
 
 
 @kernel
-def _all_hold(n_built, tests, search):  # type: ignore[no-untyped-def]
+def _all_hold(n_built, tests, search):
     for c in range(n_built):
         if not class_holds(c, np.int64(-1), np.int64(-1), search.trial.rows[c], tests, search.trial):
             return False
@@ -303,7 +303,7 @@ def _all_hold(n_built, tests, search):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _accept(n_near, n_freed, n_built, trees, search):  # type: ignore[no-untyped-def]
+def _accept(n_near, n_freed, n_built, trees, search):
     """Replace the freed classes by the new ones."""
     for c in search.near[:n_near]:
         search.classes.rows[c] = search.n_tuples[c] = np.int64(0)

@@ -72,7 +72,7 @@ def _children_of(trees: Trees) -> Children:
 
 
 @njit(allocates=False)
-def _split_first(trees, k, children, part_of):  # type: ignore[no-untyped-def]
+def _split_first(trees, k, children, part_of):
     n_tuples = len(part_of)
     n_children = _count_children(np.int64(0), np.int64(0), np.int64(n_tuples), trees, children)
     gain = _weigh(n_children, k, trees, 0.0, np.int64(_BY_GAIN), children)
@@ -85,7 +85,7 @@ def _split_first(trees, k, children, part_of):  # type: ignore[no-untyped-def]
 
 
 @njit(allocates=False)
-def _split_all(trees, k, price, enough, rule, children, class_of):  # type: ignore[no-untyped-def]
+def _split_all(trees, k, price, enough, rule, children, class_of):
     """Fill `class_of` by the arguments of `top_down`.
 
     Invariant: the open classes are slices of `members`, each in the order of the tuples, and have k rows, or there is
@@ -118,7 +118,7 @@ def _split_all(trees, k, price, enough, rule, children, class_of):  # type: igno
 
 
 @kernel
-def _count_children(j, a, b, trees, children):  # type: ignore[no-untyped-def]
+def _count_children(j, a, b, trees, children):
     """Count the tuples below each child of a class's node.
 
     A value has none.
@@ -148,7 +148,7 @@ def _count_children(j, a, b, trees, children):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _child(trees, node, position):  # type: ignore[no-untyped-def]
+def _child(trees, node, position):
     child = trees.leaves[position]
     while trees.parent[child] != node:
         child = trees.parent[child]
@@ -156,14 +156,14 @@ def _child(trees, node, position):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _forget(n_children, children):  # type: ignore[no-untyped-def]
+def _forget(n_children, children):
     for c in range(n_children):
         children.rows[children.touched[c]] = 0
         children.n_tuples[children.touched[c]] = 0
 
 
 @kernel
-def _weigh(n_children, k, trees, price, rule, children):  # type: ignore[no-untyped-def]
+def _weigh(n_children, k, trees, price, rule, children):
     """Choose the children to split off, and return the gain.
 
     The rest needs k rows, too. Where it has fewer, the child that gives up least joins it. No gain is 0.
@@ -210,14 +210,14 @@ def _weigh(n_children, k, trees, price, rule, children):  # type: ignore[no-unty
 
 
 @kernel
-def _saved(child, trees, children):  # type: ignore[no-untyped-def]
+def _saved(child, trees, children):
     """Return the saved loss in an attribute of a child."""
     own = join(trees, trees.leaves[children.low[child]], children.high[child])
     return children.rows[child] * (trees.costs[trees.parent[child]] - trees.costs[own])
 
 
 @kernel
-def _part(j, n_open, n_children, trees, children):  # type: ignore[no-untyped-def]
+def _part(j, n_open, n_children, trees, children):
     """Sort the class by child, and return the number of open classes."""
     members, slices = children.members, children.slices
     a, b = slices[n_open, 0], slices[n_open, 1]
@@ -252,7 +252,7 @@ def _part(j, n_open, n_children, trees, children):  # type: ignore[no-untyped-de
 
 
 @kernel
-def best_node(members, k, limit, attributes, trees):  # type: ignore[no-untyped-def]
+def best_node(members, k, limit, attributes, trees):
     """Find the best node to part tuples into two classes of k rows.
 
     One class is of those below it, the other of all others.
@@ -287,7 +287,7 @@ def best_node(members, k, limit, attributes, trees):  # type: ignore[no-untyped-
 
 
 @kernel
-def _loss_parted(members, j, node, below, others, limit, attributes, trees):  # type: ignore[no-untyped-def]
+def _loss_parted(members, j, node, below, others, limit, attributes, trees):
     """Return the loss of two classes, or one above the limit."""
     loss = 0.0
     for i in attributes:

@@ -212,7 +212,7 @@ def by_first_step(trees: Trees) -> Ints:
 
 
 @kernel
-def join(trees, node, position):  # type: ignore[no-untyped-def]
+def join(trees, node, position):
     """Return the smallest node that holds a node and a position of its attribute."""
     while position < trees.first[node] or position >= trees.stop[node]:
         node = trees.parent[node]
@@ -230,14 +230,14 @@ def cells_of_classes(trees: Trees, class_of: Ints, n_classes: int) -> Ints32:
 
 
 @njit(allocates=False)
-def _widen_all(trees, class_of, cells):  # type: ignore[no-untyped-def]
+def _widen_all(trees, class_of, cells):
     for r in range(len(class_of)):
         if class_of[r] >= 0:
             widen(cells[class_of[r]], r, trees)
 
 
 @kernel
-def widen(cells, r, trees):  # type: ignore[no-untyped-def]
+def widen(cells, r, trees):
     """Widen cells to hold a tuple, and return their cost per row."""
     cost = 0.0
     for j in range(len(cells)):
@@ -267,7 +267,7 @@ def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
 
 
 @kernel
-def shell_sort(n, chosen, keys, sign):  # type: ignore[no-untyped-def]
+def shell_sort(n, chosen, keys, sign):
     """Sort the first n places by key (Shell 1959), descending for a sign of -1."""
     gap = np.int64(1)
     while gap < n // 3:
@@ -462,7 +462,7 @@ def histogram_for(tests: Tests) -> Histogram:
 
 
 @kernel
-def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
+def hold(members, a, b, rows, tests, scratch):
     """Return whether the tuples in members[a:b], of so many rows, hold all requirements."""
     if rows < tests.k:
         return False
@@ -479,13 +479,13 @@ def hold(members, a, b, rows, tests, scratch):  # type: ignore[no-untyped-def]
 
 
 @njit(allocates=False)
-def hold_whole(members, rows, tests, scratch):  # type: ignore[no-untyped-def]
+def hold_whole(members, rows, tests, scratch):
     """Return whether all members hold all requirements."""
     return hold(members, np.int64(0), np.int64(len(members)), rows, tests, scratch)
 
 
 @kernel
-def _fill_histogram(members, a, b, tests, scratch):  # type: ignore[no-untyped-def]
+def _fill_histogram(members, a, b, tests, scratch):
     """Fill the histogram of a set, and count its distinct values."""
     n_touched = np.int64(0)
     for i in range(a, b):
@@ -500,7 +500,7 @@ def _fill_histogram(members, a, b, tests, scratch):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _holds_one(t, rows, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
+def _holds_one(t, rows, n_touched, tests, scratch):
     """Return whether the set in the histogram holds one requirement.
 
     Terms are computed as the measures compute them, so that both decide alike.
@@ -542,7 +542,7 @@ def _holds_one(t, rows, n_touched, tests, scratch):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _is_recursive(t, most, n_touched, tests, scratch):  # type: ignore[no-untyped-def]
+def _is_recursive(t, most, n_touched, tests, scratch):
     """Return whether r_1 < c (r_l + ... + r_m), with the counts r of the values in descending order."""
     rank = np.int64(np.ceil(tests.bounds[t]))
     if rank <= 1:
@@ -572,7 +572,7 @@ def _is_recursive(t, most, n_touched, tests, scratch):  # type: ignore[no-untype
 
 
 @kernel
-def _in_order(first, stop, rows, tests, scratch):  # type: ignore[no-untyped-def]
+def _in_order(first, stop, rows, tests, scratch):
     """Return the ordered earth mover's distance of a set from the table."""
     own, n_rows = np.float64(rows), np.float64(tests.n_rows)
     high, low, below, expected = 0.0, 0.0, 0.0, 0.0

@@ -257,7 +257,7 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 @njit()
-def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
+def closest_cuts(strings, spans, draws):
     """Find the nearest cuts of all trees, (n, n_bits) Boolean."""
     n_nodes = len(spans)
     cuts = strings.copy()
@@ -295,7 +295,7 @@ def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def random_cuts(strings, spans, shares, draws):  # type: ignore[no-untyped-def]
+def random_cuts(strings, spans, shares, draws):
     """Draw random cuts of all trees, (n, n_bits) Boolean. Bits that no tree covers stay as they are."""
     cuts = strings.copy()
     for s in range(len(strings)):
@@ -304,7 +304,7 @@ def random_cuts(strings, spans, shares, draws):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _cut(bits, spans, shares, draws):  # type: ignore[no-untyped-def]
+def _cut(bits, spans, shares, draws):
     """Merge nodes with probability, from the roots down. Below one group nothing is left to decide."""
     node = 0
     while node < len(spans):

@@ -210,6 +210,23 @@ def test_public_methods_say_what_they_do():
     assert len(public) > 300
 
 
+def test_all_functions_but_compiled_loops_are_typed():
+    """Find what the type checker lets pass for the sake of loops: functions without any type."""
+    untyped, loops = [], []
+    for path in MODULES:
+        for one in ast.walk(parsed(path)):
+            if not isinstance(one, ast.FunctionDef):
+                continue
+            with_types = one.returns is not None or any(
+                isinstance(own, ast.arg) and own.annotation is not None for own in ast.walk(one.args)
+            )
+            if not with_types:
+                is_loop = any(re.match(r"njit\(|kernel$|inlined$", ast.unparse(own)) for own in one.decorator_list)
+                (loops if is_loop else untyped).append(f"{path.relative_to(PACKAGE)} {one.name}")
+    assert untyped == []
+    assert len(loops) > 100
+
+
 def test_a_module_gives_a_name_once():
     """Find names that a module assigns twice.
 

@@ -371,7 +371,7 @@ def _factors(weights: tuple[float, ...], divisors: tuple[int, ...], n: int) -> t
 
 
 @njit()
-def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
+def _lowest_levels(maps, levels):
     """Return the lowest level that covers each map, or the highest. (n,) int64 array."""
     n_levels, n_values = levels.shape
     lowest = np.empty(len(maps), dtype=np.int64)
@@ -394,7 +394,7 @@ def _lowest_levels(maps, levels):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _lost_bits(held, kept, n_gone, marginals, n_rows, logs):  # type: ignore[no-untyped-def]
+def _lost_bits(held, kept, n_gone, marginals, n_rows, logs):
     """Return the bits lost by each generalization.
 
     A kept cell costs log2(rows that hold its group / rows that hold its value), a suppressed one log2(rows / rows that

@@ -207,7 +207,7 @@ def _ratios(recount: Recount) -> Counter[Fraction]:
 
 
 @njit()
-def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignore[no-untyped-def]
+def _outside_majority(starts, sizes, kept, value_starts, counts):
     penalised = np.empty(len(starts) - 1, dtype=np.float64)
     for i in range(len(penalised)):
         first, last = starts[i], starts[i + 1]
@@ -224,7 +224,7 @@ def _outside_majority(starts, sizes, kept, value_starts, counts):  # type: ignor
 
 
 @njit()
-def _divergence(counts, offsets, cells, n_values, kept_rows, starts, in_classes, logs):  # type: ignore[no-untyped-def]
+def _divergence(counts, offsets, cells, n_values, kept_rows, starts, in_classes, logs):
     """Return the divergence of each generalization.
 
     The original gives a distinct tuple its count, the released table a density: its class spread over the cells that
@@ -257,7 +257,7 @@ def _divergence(counts, offsets, cells, n_values, kept_rows, starts, in_classes,
 
 
 @kernel
-def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ignore[no-untyped-def]
+def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):
     """Return suppressed rows' terms in the logarithms of densities, a pair."""
     # Of no class, but the density of those that are everywhere.
     total, rest = log_of(n_suppressed, logs)
@@ -280,7 +280,7 @@ def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):  # type: ig
 
 
 @kernel
-def _share_of_suppressed(extents, offsets, cells, n_suppressed, size):  # type: ignore[no-untyped-def]
+def _share_of_suppressed(extents, offsets, cells, n_suppressed, size):
     """Return suppressed rows' share of a class's density, a pair.
 
     It is the suppressed rows over the rows of the class, times the part of the domain that the class may stand for.

@@ -346,7 +346,7 @@ def _moved_in_tree(extra: pd.DataFrame, hierarchy: Hierarchy) -> pd.Series:
 
 
 @njit()
-def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, levels):  # type: ignore[no-untyped-def]
+def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, levels):
     """Return the earth mover's distances in a tree.
 
     A tuple that moves to another value pays 1 / n_levels for every level at which it leaves its group. The surplus of a
@@ -379,9 +379,7 @@ def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, leve
 
 
 @njit()
-def _distances_in_order(  # type: ignore[no-untyped-def]
-    sizes, value_starts, values, counts, totals, n_rows, places, n_places
-):
+def _distances_in_order(sizes, value_starts, values, counts, totals, n_rows, places, n_places):
     """Return the earth mover's distances in an order.
 
     The surplus up to a place has to pass it, so the work is the sum over the places of |share of the class up to here
@@ -408,7 +406,7 @@ def _distances_in_order(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ignore[no-untyped-def]
+def _surpluses(sizes, value_starts, values, counts, totals, n_rows):
     """Return the tuples and the expected share of too frequent values by class.
 
     The third array is the expected share of all values of a class.
@@ -425,7 +423,7 @@ def _surpluses(sizes, value_starts, values, counts, totals, n_rows):  # type: ig
 
 
 @njit()
-def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # type: ignore[no-untyped-def]
+def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):
     gains = np.zeros(len(sizes))
     for c in range(len(sizes)):
         own = np.float64(sizes[c])
@@ -441,7 +439,7 @@ def _gains(sizes, value_starts, values, counts, totals, n_rows, enhanced):  # ty
 
 
 @njit()
-def _disclosures(sizes, value_starts, values, counts, totals, n_rows, logs):  # type: ignore[no-untyped-def]
+def _disclosures(sizes, value_starts, values, counts, totals, n_rows, logs):
     disclosures = np.zeros(len(sizes))
     for c in range(len(sizes)):
         own, greatest, most = np.float64(sizes[c]), 1.0, -1

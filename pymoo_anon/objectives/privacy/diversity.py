@@ -288,9 +288,7 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
 
 
 @njit()
-def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
-    starts, kept, value_starts, values, counts, n_values
-):
+def _sum_of_squared_counts(starts, kept, value_starts, values, counts, n_values):
     """Return each generalization's sum of squared counts, suppressed tuples as one class."""
     sums = np.empty(len(starts) - 1, dtype=np.float64)
     suppressed = np.zeros(n_values, dtype=np.int64)
@@ -312,7 +310,7 @@ def _sum_of_squared_counts(  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ignore[no-untyped-def]
+def _entropy_diversity(sizes, value_starts, counts, removed, logs):
     """Return exp(entropy) of each class after removal.
 
     Removal raises the entropy most where it takes the most frequent values down to one level: every other removal
@@ -342,7 +340,7 @@ def _entropy_diversity(sizes, value_starts, counts, removed, logs):  # type: ign
 
 
 @njit()
-def _exp_of_entropy(counts, size, logs):  # type: ignore[no-untyped-def]
+def _exp_of_entropy(counts, size, logs):
     """Return exp(entropy): the size over the geometric mean count.
 
     It can be whole for counts that differ: of 4, 2, 1, 1, 1 and 1 rows it is 5, as 10^10 = 5^10 4^4 2^2. Then the pair
@@ -357,7 +355,7 @@ def _exp_of_entropy(counts, size, logs):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _flattened(ascending, removed):  # type: ignore[no-untyped-def]
+def _flattened(ascending, removed):
     """Return the level of the most frequent values after removal.
 
     Invariant: the i most frequent values hold `held` tuples, and would share a level of (held - removed) / i. It is
@@ -374,7 +372,7 @@ def _flattened(ascending, removed):  # type: ignore[no-untyped-def]
 
 
 @njit()
-def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, removed):  # type: ignore[no-untyped-def]
+def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, removed):
     """Return the largest l of each class after removal.
 
     Invariant: `tail` is r_l + ... + r_m for the current l, counted down from m. It grows as l falls, so the first l

@@ -502,7 +502,7 @@ def _decimal(number: Fraction) -> Decimal:
 
 
 @njit()
-def _persons_below(first, stop, places, counts):  # type: ignore[no-untyped-def]
+def _persons_below(first, stop, places, counts):
     """Count the persons below the nodes of each class: from `first` to before `stop` in every attribute."""
     n_classes, n_attributes = first.shape
     persons = np.zeros(n_classes, dtype=np.int64)
