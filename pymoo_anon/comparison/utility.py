@@ -19,7 +19,7 @@ import pandas as pd
 
 from pymoo_anon._messages import label_words, one_of, plain, positive_whole, whole_from_0
 from pymoo_anon.comparison.properties import released
-from pymoo_anon.engine.classes import EquivalenceClasses, row_ids
+from pymoo_anon.engine.classes import Column, EquivalenceClasses, groups_of, row_ids
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.recount import Recount
@@ -28,32 +28,6 @@ from pymoo_anon.table.generalization import HOW_RELEASED
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Bools, Floats, Ints
-
-
-class Column(NamedTuple):
-    """One quasi-identifier of blocks. By places, the values of each group stand side by side."""
-
-    places: Ints  # (n_values,), the place of every domain value
-    first: Ints  # (n_groups,), the first place of each group
-    stop: Ints  # (n_groups,), the place after its last
-    cells: Ints  # (n_blocks,), the group of each block
-
-    def shares(self, wanted: Bools) -> Floats:
-        """Return the shares of the (n_queries, n_values) wanted values. (n_queries, n_groups) float array."""
-        before = np.zeros((len(wanted), wanted.shape[1] + 1), dtype=np.int64)
-        before[:, 1 + self.places] = wanted
-        before = np.cumsum(before, axis=1)
-        return (before[:, self.stop] - before[:, self.first]) / (self.stop - self.first)
-
-    def midpoints(self, numbers: Floats) -> Floats:
-        """Return the midpoint of each block's group, NaN without numbers. (n_blocks,) float array."""
-        in_order = np.full(len(numbers) + 1, np.nan)
-        in_order[self.places] = numbers
-        # Each group is an interval of places. The gaps between the intervals are left out again.
-        ends = np.column_stack([self.first, self.stop]).ravel()
-        least, greatest = (np.asarray(end.reduceat(in_order, ends))[::2] for end in (np.fmin, np.fmax))
-        middle: Floats = (least + greatest) / 2
-        return middle[self.cells]
 
 
 class Blocks(NamedTuple):
@@ -88,22 +62,6 @@ def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -
         first, stop = np.append(first, 0), np.append(stop, n_values)
         columns.append(Column(places, first, stop, np.append(cells[kept], np.full(len(marked), len(first) - 1))))
     return Blocks(np.append(classes.sizes[kept], marked), tuple(columns))
-
-
-def groups_of(classes: EquivalenceClasses, j: int) -> Column:
-    """Return the groups of a quasi-identifier, and the group of each class."""
-    a, b = classes.tuples.offsets[j : j + 2]
-    if classes.maps is not None:
-        groups = classes.maps[0, a:b]
-        stop = np.cumsum(np.bincount(groups))
-        places = np.empty(b - a, dtype=np.int64)
-        places[np.argsort(groups, kind="stable")] = np.arange(b - a)
-        first = np.append(0, stop[:-1])
-        return Column(places, first, stop, groups[classes.tuples.codes[classes.representatives, j]])
-    forest, nodes = classes.forest, classes.cells
-    assert forest is not None
-    start, end = forest.starts[j : j + 2]
-    return Column(forest.places[a:b], forest.first[start:end], forest.stop[start:end], nodes[:, j] - start)
 
 
 def domain_numbers(hierarchy: Hierarchy) -> Floats | None:

@@ -19,8 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, one_of
-from pymoo_anon.comparison.utility import groups_of
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import EquivalenceClasses, groups_of
 from pymoo_anon.objectives.recount import MISSING, by_group, combinations
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice

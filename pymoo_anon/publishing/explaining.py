@@ -12,8 +12,8 @@ import pandas as pd
 from pymoo_anon._messages import label_words, listed, number, percent, plain, share, unit_of_rows
 from pymoo_anon.comparison.comparing import gains, worst_off
 from pymoo_anon.comparison.properties import ClassSize, PropertyVector, TupleUtility
-from pymoo_anon.comparison.utility import CountQueries, groups_of
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.comparison.utility import CountQueries
+from pymoo_anon.engine.classes import EquivalenceClasses, groups_of
 from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity, MarketerRisk
 from pymoo_anon.problems.arguments import column_name

@@ -26,9 +26,9 @@ from pymoo_anon.engine.compiled import watch_compiling
 from pymoo_anon.problems.front import Front
 from pymoo_anon.publishing.report import page
 from pymoo_anon.study import interrupt
-from pymoo_anon.study import proposal as initializing
 from pymoo_anon.study import search as searching
 from pymoo_anon.study import study as records
+from pymoo_anon.table import guesses
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends signals")
 
@@ -98,7 +98,7 @@ def after(patch, module, name, error=None, asked=lambda *args: True, again=False
 
 #: Functions that commands call before they write.
 BEFORE = {
-    ("init", "mine.csv", "--force"): (initializing, "profiles_of"),
+    ("init", "mine.csv", "--force"): (guesses, "profiles_of"),
     ("search", "mine.toml"): (searching, "tiny"),
     ("pick", "mine.toml", "--knee"): (Front, "choose"),
     ("release", "mine.toml", "--force"): (records, "evidence"),

@@ -15,8 +15,8 @@ from pymoo_anon._messages import counted, one_of, unit_of_rows
 from pymoo_anon.comparison.comparing import People, people_by
 from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.risk import by_class, worst_first
-from pymoo_anon.comparison.utility import CountQueries, groups_of
-from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts, row_ids
+from pymoo_anon.comparison.utility import CountQueries
+from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts, groups_of, row_ids
 from pymoo_anon.objectives.base import marked_value
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.objectives.privacy.register import KMap
