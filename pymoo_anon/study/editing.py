@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,24 +51,29 @@ def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: st
             raise ValueError(str(error).replace(str(temporary), str(path))) from None
 
 
-def change_role(project: Project, proposer: Proposer, name: str, role: str, known: str | None = None) -> None:
-    """Write the role of a column, and draft its hierarchy if it needs one.
+def change_roles(
+    project: Project, proposer: Proposer, names: Iterable[str], role: str, known: str | None = None
+) -> None:
+    """Write the role of columns, and draft the hierarchies that it needs.
 
     `known` is the content of the project file that is changed. ValueError is raised where it is another one by now, or
-    no hierarchy fits the column.
+    no hierarchy fits a column.
     """
-    changes: dict[tuple[str, ...], Any] = {("columns", name, "role"): role}
-    # With keys of another role the file would be refused.
-    changes |= {("columns", name, key): None for key, own in OF_ROLE.items() if own != role}
-    given = tomlkit.parse(content_of(project.path).decode("utf-8-sig")).unwrap()["columns"].get(name, {})
-    if role == "keep" and "level" not in given:
-        changes[("columns", name, "hierarchy")] = None
-    if role == "quasi-identifier" and not given.get("hierarchy"):
-        columns = list(project.columns)
-        file = f"{HIERARCHIES}/{dict(zip(columns, file_names(columns), strict=True))[name]}"
-        changes[("columns", name, "hierarchy")] = file
-        if not (project.path.parent / file).exists():
-            write_new(project.path.parent, {file: proposer.draft(name)}, project.files, False)
+    content = tomlkit.parse(content_of(project.path).decode("utf-8-sig")).unwrap()["columns"]
+    files = dict(zip(project.columns, file_names(list(project.columns)), strict=True))
+    changes: dict[tuple[str, ...], Any] = {}
+    for name in names:
+        changes[("columns", name, "role")] = role
+        # With keys of another role the file would be refused.
+        changes |= {("columns", name, key): None for key, own in OF_ROLE.items() if own != role}
+        given = content.get(name, {})
+        if role == "keep" and "level" not in given:
+            changes[("columns", name, "hierarchy")] = None
+        if role == "quasi-identifier" and not given.get("hierarchy"):
+            file = f"{HIERARCHIES}/{files[name]}"
+            changes[("columns", name, "hierarchy")] = file
+            if not (project.path.parent / file).exists():
+                write_new(project.path.parent, {file: proposer.draft(name)}, project.files, False)
     change_project(project.path, changes, known)
 
 
