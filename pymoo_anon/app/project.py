@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from pymoo_anon.study.project import ROLES, Project
 from pymoo_anon.study.proposal import Proposer, reading_of
 from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
-from pymoo_anon.table.delimited import text_of_file
+from pymoo_anon.table.delimited import decoded
 from pymoo_anon.table.hierarchy import Hierarchy
 
 # So many pairs, columns and minimal sets are shown, and values of a column.
@@ -71,10 +70,8 @@ def show_beginning(screen: Screen) -> None:
             for name in projects:
                 button(name, screen.does(partial(desk.open, name)))
     heading("Or begin with a table" if projects else "Begin with a table")
-    if tables:
-        text("The first look counts who is unique, and writes nothing.")
-    else:
-        text(f"There is no table in {desk.folder.resolve()}: put a CSV, Excel or Parquet file there.")
+    none = f"There is no table in {desk.folder.resolve()}: put a CSV, Excel or Parquet file there."
+    text("The first look counts who is unique, and writes nothing." if tables else none)
     with controls():
         for name in tables:
             button(name, screen.works(f"Reading {name}", partial(look_at, desk, name, screen.chosen)))
@@ -216,11 +213,7 @@ def _show_file(screen: Screen, name: str, file: Path) -> None:
 
     async def take(event: Any) -> None:
         data, named = await event.file.read(), event.file.name
-
-        def given(job: Job) -> None:
-            desk.save(name, text_of_file(StringIO(data.decode("utf-8-sig")), named)[1])
-
-        screen.works("Importing", given)()
+        screen.works("Importing", lambda job: desk.save(name, decoded(data, named)))()
 
     button(f"Undo ({n_earlier})", screen.works("Undoing", lambda job: desk.undo(name))).set_enabled(n_earlier > 0)
     export = screen.does(lambda: ui.download.content(file.read_bytes(), file.name), anew=False)
@@ -261,11 +254,8 @@ def _show_levels(screen: Screen, name: str, opened: OpenHierarchy) -> None:
         heading("Intervals")
         with controls():
             widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20").classes("wide")
-
-            def made() -> Hierarchy:
-                return edits.with_widths(hierarchy, [numeral("widths", own) for own in parts(widths)])
-
-            button("Make intervals", change(made))
+            numbers = partial(map, partial(numeral, "widths"))
+            button("Make intervals", change(lambda: edits.with_widths(hierarchy, [*numbers(parts(widths))])))
 
 
 def _group_table(hierarchy: Hierarchy, level: int, opened: OpenHierarchy) -> ui.table:

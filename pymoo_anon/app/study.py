@@ -42,7 +42,7 @@ _DRAW_SECONDS = 0.5
 _MOST_BESIDE = 3
 
 # So many columns of a role are named.
-_MOST_NAMED = 20
+_MOST_NAMED = 12
 
 # Entries of the head of a report, beside its files.
 _SIGNED = ("owner", "recipients", "purpose")

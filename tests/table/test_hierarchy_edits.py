@@ -223,7 +223,7 @@ def test_what_is_no_change_is_refused():
         (lambda: merged(cities, 1, ["DE"], "FR"), "a label of its own, got 'FR'"),
         (lambda: merged(cities, 1, ["DE"], ""), "a label of its own, got ''"),
         (lambda: merged(cities, 0, ["Bonn"], "x"), "level must be from 1 to 2, got 0"),
-        (lambda: merged(cities, 1, [], "x"), "got none without one"),
+        (lambda: merged(cities, 1, [], "x"), "a change must name at least one group of level 1, got none"),
         (lambda: moved(cities, 1, ["Bonn"], "UK"), "level 1 must have the groups that are named, got 'UK'"),
         (lambda: moved(cities, 1, ["Oslo"], "DE"), "level 0 must have the groups that are named, got 'Oslo'"),
         (lambda: split(cities, 1, ["Bonn"], "IT"), "a label of its own, got 'IT'"),
