@@ -1,45 +1,9 @@
 """Malformed project files: a small right one, broken by a seed."""
 
 import random
+from pathlib import Path
 
-RIGHT = """\
-[data]
-file = "mine.csv"
-engine = "duckdb"
-missing = "raise"
-empty = ["?"]
-
-[columns."zip"]
-role = "quasi-identifier"
-hierarchy = "trees/zip.csv"
-
-[columns."sex"]
-role = "quasi-identifier"
-hierarchy = "trees/sex.csv"
-
-[columns."diagnosis"]
-role = "sensitive"
-
-[columns."paid"]
-role = "keep"
-
-[columns."note"]
-role = "drop"
-
-[search]
-objectives = ["k", "GLM"]
-require = ["k>=2"]
-suppression = 0.1
-algorithm = "pbgea"
-generations = 2
-pop-size = 4
-seed = 1
-output = "out"
-
-[release]
-file = "released.csv"
-suppressed = "mark"
-"""
+RIGHT = Path(__file__).with_name("data").joinpath("right.toml").read_text(encoding="utf-8")
 
 VALUES = [
     *("0", "-1", "1e400", "nan", "true", '""', '"x"', "[]", "{}", "[1, 'a']", "[[]]", '"\\u0000"', "1979-05-27"),

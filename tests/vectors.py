@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from benchmarks.papers import dewri2009_tables as paper
-from pymoo_anon.comparison import ClassSize, Comparator, PropertyVector, TupleUtility
+from pymoo_anon.comparison import ClassSize, Comparator, PropertyVector
 from pymoo_anon.engine import DistinctTuples
 
 WHOLE = st.integers(0, 9).map(float)
@@ -90,7 +90,6 @@ def measured(prop, name):
 
 
 SIZES = {name: measured(ClassSize(), name) for name in paper.GENERALIZATIONS}
-UTILITIES = {name: measured(TupleUtility(), name) for name in paper.GENERALIZATIONS}
 
 
 class Binary(Comparator):

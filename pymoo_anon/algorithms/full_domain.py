@@ -13,7 +13,7 @@ from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
 from pymoo_anon.algorithms.common import FrontOutput, OwnSearch, Search, one_of_each, options_of
-from pymoo_anon.fronts.archive import evaluated, first_non_dominated, satisfies_constraints
+from pymoo_anon.fronts.archive import ParetoArchive, evaluated, first_non_dominated, satisfies_constraints
 from pymoo_anon.problems.lattice import LatticeProblem, check_visitable
 from pymoo_anon.typing import Ints
 
@@ -47,7 +47,7 @@ class ExhaustiveSearch(OwnSearch):
 
     def _begin(self, problem: LatticeProblem) -> None:
         check_visitable(problem)
-        self.n_visited, self._front = 0, Population.empty()
+        self.n_visited, self._front = 0, ParetoArchive()
 
     def _end(self, problem: LatticeProblem) -> MaximumGenerationTermination:
         return MaximumGenerationTermination(-(-problem.n_nodes // self.batch_size))
@@ -67,17 +67,15 @@ class ExhaustiveSearch(OwnSearch):
         F, G = self._evaluated(batch)
         best = np.flatnonzero((G <= 0).all(axis=1))
         best = best[first_non_dominated(F[best])]
-        together = Population.merge(self._front, evaluated(batch[best], F[best], G[best]))
-        if len(together):
-            self._front = together[first_non_dominated(together.get("F"))]
-        else:
+        self._front.add(evaluated(batch[best], F[best], G[best]))
+        if not len(self._front):
             self._keep_closest_of(batch, F, G)
         self.n_visited += len(batch)
         if self.n_visited >= self.problem.n_nodes:
             self.termination.terminate()
 
     def _set_optimum(self) -> None:
-        self._show_front(self._front)
+        self._show_front(self._front.pop)
 
 
 def _visited(algorithm: ExhaustiveSearch) -> str:

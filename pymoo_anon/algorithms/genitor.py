@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import insort
 from collections import Counter
 from numbers import Integral
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -99,12 +100,9 @@ class GENITOR(Search):
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         assert infills is not None
-        # The population: strings and individuals by row, the rows from the best to the worst, and in this order the
-        # constraint violation and the value of each.
+        # The population: strings and individuals by row, and from the best to the worst the value and the row of each.
         self._X, self._members = infills.get("X"), list(infills)
-        values = [_rank_of(one) for one in infills]
-        self._order = sorted(range(len(values)), key=values.__getitem__)
-        self._values = [values[row] for row in self._order]
+        self._ranked = sorted(((_value_of(one), row) for row, one in enumerate(infills)), key=itemgetter(0))
         self._keys = Counter(x.tobytes() for x in self._X)
         self._n_births = 0
 
@@ -117,7 +115,7 @@ class GENITOR(Search):
         return Population.new(X=child)
 
     def _child(self) -> Array:
-        rows = [self._order[rank] for rank in self._ranks()]
+        rows = [self._ranked[rank][1] for rank in self._ranks()]
         parents = self._X[rows][:, np.newaxis]
         # The operators take arrays, as in pymoo's `do`, but without individuals in between.
         rng = self.random_state
@@ -147,32 +145,30 @@ class GENITOR(Search):
         return by_births and self.termination.update(self) >= 1
 
     def _set_optimum(self) -> None:
-        self.pop = Population([self._members[row] for row in self._order])
+        self.pop = Population([self._members[row] for _, row in self._ranked])
         self.opt = self.pop[:1]
 
     def _ranks(self) -> Ints:
         """Draw two ranks by the linear distribution of the bias."""
         u = self.random_state.random(2)
-        n, b = len(self._order), self.bias
+        n, b = len(self._ranked), self.bias
         # This is (b - root) / (2 (b - 1)), without a division by 0 for a bias of 1.
         shares = 2 * u / (b + np.sqrt(b * b - 4 * (b - 1) * u))
         return np.minimum((n * shares).astype(np.int64), n - 1)
 
     def _insert(self, child: Individual) -> None:
-        value = _rank_of(child)
-        if value >= self._values[-1] or (self.eliminate_duplicates and self._keys[child.X.tobytes()]):
+        value = _value_of(child)
+        if value >= self._ranked[-1][0] or (self.eliminate_duplicates and self._keys[child.X.tobytes()]):
             return
-        row = self._order.pop()
-        self._values.pop()
+        _, row = self._ranked.pop()
         self._keys[self._X[row].tobytes()] -= 1
-        place = bisect_right(self._values, value)
-        self._order.insert(place, row)
-        self._values.insert(place, value)
+        insort(self._ranked, (value, row), key=itemgetter(0))
         self._X[row], self._members[row] = child.X, child
         self._keys[child.X.tobytes()] += 1
 
 
-def _rank_of(one: Individual) -> tuple[float, float]:
+def _value_of(one: Individual) -> tuple[float, float]:
+    """Return the constraint violation and the value."""
     return float(one.cv), float(one.F[0])
 
 

@@ -159,14 +159,12 @@ def prefer_feasible(pop: Population, P: Ints, k: int, **kwargs: Any) -> Ints:
     infeasible = f2 > 0
     first = np.where(infeasible, f2, rank)
     second = np.where(infeasible, F[:, :-1].min(axis=1), 0.0)
-    # The comparison is lexicographic, and lower is better in each key. The first key separates feasible from infeasible
-    # individuals, so that a rank is only compared with a rank.
-    a, b = ([key[P[:, side]] for key in (infeasible, first, second, -crowding)] for side in (0, 1))
-    second_wins = np.zeros(len(P), dtype=bool)
-    undecided = np.ones(len(P), dtype=bool)
-    for of_first, of_second in zip(a, b, strict=True):
-        second_wins |= undecided & (of_second < of_first)
-        undecided &= of_first == of_second
+    # The first key that differs decides, and lower is better. A rank is only compared with a rank, as the first of all
+    # separates feasible from infeasible individuals.
+    keys = np.column_stack([infeasible, first, second, -crowding])
+    pairs, places = keys[P], np.arange(len(P))
+    deciding = (pairs[:, 0] != pairs[:, 1]).argmax(axis=1)
+    second_wins = pairs[places, 1, deciding] < pairs[places, 0, deciding]
     return np.where(second_wins, P[:, 1], P[:, 0])[:, np.newaxis]
 
 

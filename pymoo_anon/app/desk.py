@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import error_text, examples
-from pymoo_anon.study.editing import OpenHierarchy, change_hierarchy, open_hierarchy
 from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD, RELEASES
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.proposal import ColumnLooks, Proposer
 from pymoo_anon.study.stored import CODEBOOK
 from pymoo_anon.study.study import Study
+from pymoo_anon.table.hierarchy_edits import OpenHierarchy, change_hierarchy, open_hierarchy
 
 T = TypeVar("T")
 

@@ -17,12 +17,11 @@ from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, 
 from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study import options
-from pymoo_anon.study.editing import OpenHierarchy, change_project, change_roles
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, SUPPRESSED, path_from, source_of
 from pymoo_anon.study.options import command, measures_in, numeral, read_bounds
-from pymoo_anon.study.project import ROLES, Project
-from pymoo_anon.study.proposal import Proposer, reading_of
+from pymoo_anon.study.project import ROLES, Project, change_project
+from pymoo_anon.study.proposal import Proposer, change_roles, reading_of
 from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
 from pymoo_anon.table.delimited import decoded
@@ -222,7 +221,7 @@ def _show_file(screen: Screen, name: str, file: Path) -> None:
     upload.props('accept=".csv,.txt" flat bordered').classes("import")
 
 
-def _show_levels(screen: Screen, name: str, opened: OpenHierarchy) -> None:
+def _show_levels(screen: Screen, name: str, opened: edits.OpenHierarchy) -> None:
     for finding in opened.findings:
         text(str(finding), "warning" if finding.severity != "note" else "")
     if not opened.findings:
@@ -258,7 +257,7 @@ def _show_levels(screen: Screen, name: str, opened: OpenHierarchy) -> None:
             button("Make intervals", change(lambda: edits.with_widths(hierarchy, [*numbers(parts(widths))])))
 
 
-def _group_table(hierarchy: Hierarchy, level: int, opened: OpenHierarchy) -> ui.table:
+def _group_table(hierarchy: Hierarchy, level: int, opened: edits.OpenHierarchy) -> ui.table:
     rows, n_values = opened.rows_of(level), np.bincount(hierarchy.groups[level])
     most, total = max(int(rows.max()), 1), max(int(rows.sum()), 1)
     made = [

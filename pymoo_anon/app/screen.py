@@ -12,8 +12,8 @@ from nicegui import ui
 
 from pymoo_anon._messages import error_text, plain
 from pymoo_anon.app.desk import TOLD, Desk, Job, NotYetError
-from pymoo_anon.study.editing import change_project
 from pymoo_anon.study.options import measures_in
+from pymoo_anon.study.project import change_project
 
 # Patterns of words for the project file and the command line, and words for the page.
 _ADVICE = {
@@ -21,7 +21,7 @@ _ADVICE = {
     'suppressed = "drop" leaves them out': "step 3 can leave them out",
     r"suppression must be Violating or 0 (where .*), as in .*": r'change "Suppress at most" to violating:0.01 or 0 \1',
     r"name one: --table NAME of init, table in \[data\]": "name one as Sheet or table, and choose the file again",
-    r"name its encoding: init --encoding latin-1, encoding in \[data\]": "name its Encoding, and choose the file again",
+    r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",
     r", keep=\{.* beside its role": " above",
     "belongs to another search$": "is of a search with other settings: search again",
     "release --local": "at step 6 every class at levels of its own",

@@ -46,7 +46,7 @@ def run_init(request: InitRequest, console: Console) -> None:
         made = proposer.propose(project, request.role, request.hierarchies, request.missing)
     _write(request, source, made.texts)
     for name, words in islice(made.questions.items(), _MOST_QUESTIONS):
-        tell(console, f"{name}: {words}")
+        tell(console, f"{name}: {words} If so, add it to empty in {project}, and draft the column anew.")
     if others := [*made.questions][_MOST_QUESTIONS:]:
         tell_some(console, "Odd values in more columns", others)
     if made.about_rows is not None:

@@ -26,9 +26,14 @@ def run_pick(asked: PickRequest, console: Console) -> None:
         show("Step 2 of 2: comparing its points")
         bounds = [constraint(text, study.table, study.problem.measured) for text in asked.require]
         bounds += [] if asked.risk is None else [risk_at_most(study.table, asked.risk)]
-        choice = study.pick(bounds, row=asked.row, knee=asked.knee, **_ways(asked, study))
+        ways = {"row": asked.row, "knee": asked.knee, **_ways(asked, study)}
+        choice = study.pick(bounds, **ways)
+        wanted = choice if asked.row is not None else front.choose(require=bounds, **ways)
         less = less_lost(front, choice, suppressed)
     tell(console, f"Row {choice.row + 1} of {len(front)}: {choice.said}.")
+    if bounds and wanted.row != choice.row:
+        why = front.refusal(front.place_of(wanted), suppressed, bounds)
+        tell(console, f"Row {wanted.row + 1} fits better, but {why}.")
     if asked.explain:
         _explain(study, console)
     if less:

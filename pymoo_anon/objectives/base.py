@@ -49,7 +49,6 @@ class Objective:
         worst_class: Whether the value is that of the worst kept class. `of_classes` then gives the value of each class,
             and a constraint bounds every class.
         joint: Whether joint classes are measured, those of whoever has the releases beside this one, too.
-        is_fewest: Whether it is the fewest distinct values of its columns in a kept class, and nothing else.
         known: The background knowledge of adversaries who each know some quasi-identifiers, or None.
         limits: The least and the greatest value, where they are the same for every table.
         bounding: The family of bounds for proofs, one of `objectives.bounds`, or None.
@@ -74,7 +73,6 @@ class Objective:
     worst_class: bool = False
     known: Any = None
     joint: bool = False
-    is_fewest: bool = False
     limits: tuple[float, float] = (-np.inf, np.inf)
     bounding: type[Bounding] | None = None
 

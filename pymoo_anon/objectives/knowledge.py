@@ -13,7 +13,16 @@ import numpy as np
 from pymoo_anon._messages import examples, listed, plain, positive_whole
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts, classes_of, grouped
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.grouping import SPREAD, U
+from pymoo_anon.engine.grouping import (
+    Counted,
+    LayerColumn,
+    Pairs,
+    Scratch,
+    Slots,
+    merge_values,
+    number_pairs,
+    sort_by_class,
+)
 from pymoo_anon.objectives.bounds import Monotone, SuppressionBudget, fewest_unavoidable
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Constraint
@@ -150,91 +159,46 @@ def agreeing(
     A class is read once and its rows never: the work is that of the classes, whatever the number of tuples. For
     each set come the merged classes, with the values of some columns, and (n_classes,) int64 array, in which each is.
     """
-    cells, longest = classes.cells, int(np.diff(classes.starts).max(initial=0))
+    cells = np.ascontiguousarray((classes.cells - classes.first_of_attributes).T)
+    n_cells, every = (cells.max(axis=1) + 1).tolist(), np.arange(len(classes.sizes))
     # At most half of the slots are ever taken.
-    slots = np.full(1 << max(2 * longest - 1, 1).bit_length(), -1, dtype=np.int64)
+    n_slots = 1 << max(2 * len(every) - 1, 1).bit_length()
+    slots = np.zeros(n_slots, dtype=np.uint32), np.empty(n_slots, dtype=np.int64), np.ones(1, dtype=np.int64)
+    counts = {column: classes.columns[column] for column in columns}
+    rows = {column: np.repeat(every, np.diff(own.starts)).astype(np.uint32) for column, own in counts.items()}
     for chosen in sets:
-        ids, firsts = np.empty(len(cells), dtype=np.int64), np.empty(len(cells), dtype=np.int64)
-        starts = np.empty_like(classes.starts)
-        attributes = np.asarray(chosen, dtype=np.int64)
-        _number(cells, attributes, classes.kept, classes.starts, slots, ids, firsts, starts)
-        n, merged = int(starts[-1]), {}
-        sizes = np.bincount(ids, classes.sizes, n).astype(np.int64)
-        for column in columns:
-            own = classes.columns[column]
-            begins, values, counts = _merge_values(ids, n, own.starts, own.values, own.counts, own.n_values)
-            merged[column] = ValueCounts(begins, values, counts, own.n_values)
+        # By generalization and suppression, and then by one attribute after the other.
+        ids, n = 2 * classes.generalizations + classes.kept, 2 * len(classes)
+        firsts, merged = np.empty(len(every) + 1, dtype=np.int64), {}
+        for j in chosen:
+            n = _number(ids, n, cells[j], n_cells[j], every, firsts, *slots)
+        for column, own in counts.items():
+            entries = own.starts, own.values, own.counts, own.n_values
+            begins, values, numbers = _merge_values(ids, n, rows[column], *entries)
+            merged[column] = ValueCounts(begins, values, numbers, own.n_values)
         firsts = firsts[:n]
+        starts = np.searchsorted(classes.generalizations[firsts], np.arange(len(classes) + 1))
+        sizes = np.bincount(ids, classes.sizes, n).astype(np.int64)
         kept, representatives = classes.kept[firsts], classes.representatives[firsts]
         yield EquivalenceClasses(classes.tuples, classes.maps, starts, sizes, representatives, kept, merged), ids
 
 
 @njit(allocates=False)
-def _number(cells, attributes, kept, class_starts, slots, ids, firsts, starts):  # type: ignore[no-untyped-def]
-    """Assign numbers to classes that agree on some attributes and are kept alike.
-
-    Written are the number of each class, which rise from generalization to generalization, the first class of each
-    number, and where the numbers of each generalization begin. There are a power of 2 of slots.
-    """
-    mask = len(slots) - 1
-    slots[:] = -1
-    n = np.int64(0)
-    for i in range(len(starts) - 1):
-        starts[i] = n
-        for c in range(class_starts[i], class_starts[i + 1]):
-            key = U(kept[c])
-            for j in attributes:
-                key = (key ^ U(cells[c, j])) * SPREAD
-                key ^= key >> U(32)
-            slot = np.int64(key >> U(32)) & mask
-            # A number below the first of this generalization is one of another: the slot counts as empty. No empty slot
-            # stands between the hash of a class and its slot.
-            while slots[slot] >= starts[i]:
-                other = firsts[slots[slot]]
-                same = kept[other] == kept[c]
-                for j in attributes:
-                    same = same and cells[other, j] == cells[c, j]
-                if same:
-                    break
-                slot = (slot + 1) & mask
-            if slots[slot] < starts[i]:
-                slots[slot] = n
-                firsts[n] = c
-                n += 1
-            ids[c] = slots[slot]
-    starts[len(starts) - 1] = n
+def _number(ids, n, cells, n_cells, every, firsts, *slots):  # type: ignore[no-untyped-def]
+    """Replace numbers by those of their pairs with a cell."""
+    return number_pairs(Pairs(every, every, ids, cells, n, n_cells), Slots(*slots), ids, firsts)
 
 
 @njit()
-def _merge_values(ids, n, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
+def _merge_values(ids, n, rows, starts, values, counts, n_values):  # type: ignore[no-untyped-def]
     """Return the value counts of n merged classes: starts, values and counts."""
-    # The classes of each number, side by side.
-    ends = np.zeros(n + 1, dtype=np.int64)
-    for number in ids:
-        ends[number + 1] += 1
-    ends = np.cumsum(ends)
-    members, free = np.empty(len(ids), dtype=np.int64), ends[:-1].copy()
-    for c in range(len(ids)):
-        members[free[ids[c]]] = c
-        free[ids[c]] += 1
-    n_entries = starts[len(ids)] - starts[0]
-    own_starts, own_values = np.zeros(n + 1, dtype=np.int64), np.empty(n_entries, dtype=np.int64)
-    own_counts, place = np.empty(n_entries, dtype=np.int64), np.full(n_values, -1, dtype=np.int64)
-    end = np.int64(0)
-    for number in range(n):
-        # A value stands in this merged class where its place is not before it.
-        first = end
-        for member in members[ends[number] : ends[number + 1]]:
-            for e in range(starts[member], starts[member + 1]):
-                value = values[e]
-                if place[value] < first:
-                    place[value] = end
-                    own_values[end] = value
-                    own_counts[end] = 0
-                    end += 1
-                own_counts[place[value]] += counts[e]
-        own_starts[number + 1] = end
-    return own_starts, own_values[:end], own_counts[:end]
+    room = len(values) + 1
+    tally, ends, cells = np.zeros(n_values, np.int64), np.empty(n + 1, np.int64), np.empty(0, np.uint32)
+    scratch = Scratch(cells, tally, ends, np.empty(room, np.uint32), np.empty(room, np.int64))
+    merged = Counted(np.zeros(n + 1, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
+    sort_by_class(ids, n, LayerColumn(n_values, starts, rows, values, counts), scratch)
+    merge_values(n, scratch, merged)
+    return merged.starts, merged.values[: merged.starts[n]], merged.counts[: merged.starts[n]]
 
 
 class JointMonotone(Monotone):

@@ -191,7 +191,7 @@ def texts_of(values: Array) -> list[str]:
     """Format the numbers of a column with the same decimals."""
     if values.dtype.kind in "iu":
         return [f"{value:,}" for value in values]
-    decimals = 1 if len(values) and np.abs(values).max() >= 1000 else 4
+    decimals = 1 if np.abs(values[np.isfinite(values)]).max(initial=0) >= 1000 else 4
     return [f"{value:,.{decimals}f}" for value in values]
 
 

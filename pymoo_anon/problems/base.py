@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from pymoo.core.problem import Problem
 
 from pymoo_anon._messages import plain, positive_whole
-from pymoo_anon.engine.classes import EquivalenceClasses, Fewest
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective, marked_value
 from pymoo_anon.objectives.loss.cells import attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity
@@ -41,9 +41,6 @@ _POINTS_OF_A_PART = 512
 
 # Bytes of group maps that are grouped together: those of a whole lattice may not fit into memory.
 _BYTES_OF_MAPS = 1 << 25
-
-# Smaller tables are counted as fast as the fewest distinct values are found.
-_TUPLES_FOR_FEWEST = 1 << 15
 
 # Whether an enclosing block excludes compile time already.
 _EXCLUDED: ContextVar[bool] = ContextVar("excluded", default=False)
@@ -112,9 +109,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self.names = arguments.measure_names(self.measured, table.quasi_identifiers)
         self.objective_names = tuple(self.names[objective] for objective in self.objectives)
         self._columns = self._read_by(self.measured)
-        readers = {o.reads(table.sensitive): o.is_fewest for o in self.measured if o.reads(table.sensitive)}
-        is_fewest = self._limit is None and all(readers.values()) and len(table.tuples) >= _TUPLES_FOR_FEWEST
-        self._fewest = Fewest(tuple(readers)) if readers and is_fewest else None
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
         self._memory = Memory(len(self.measured) + 1)
         self.n_threads = 1
@@ -207,7 +201,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         values, found = np.empty((len(X), len(self.measured) + 1)), [None] * len(X)
 
         def measure(part: Ints) -> None:
-            for places, classes in self._grouped(X[part], self._fewest if bounds is None else None):
+            for places, classes in self._grouped(X[part]):
                 rows = part[places]
                 values[rows, -1] = classes.n_suppressed
                 for column, measure in enumerate(self.measured):
@@ -228,7 +222,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         return values, found
 
     def _grouped(
-        self, X: Array, columns: tuple[Hashable, ...] | Fewest | None = None
+        self, X: Array, columns: tuple[Hashable, ...] | None = None
     ) -> Iterator[tuple[Ints, EquivalenceClasses]]:
         """Yield rows of X with their equivalence classes.
 
@@ -451,6 +445,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """Return the (n, n_var) points that are made for requirements, none but of local recodings."""
         return np.empty((0, self.n_var), dtype=self.vtype)
 
+    def makes(self, x: Sequence[int]) -> bool:
+        """Return whether `points_for` may give a point."""
+        return False
+
     def to_frame(self, res: Any) -> pd.DataFrame:
         """Return the points of a search as a table.
 
@@ -569,7 +567,7 @@ def keys_of(X: Array) -> list[bytes]:
 
 
 @contextmanager
-def uncounted_compilation(algorithm: Algorithm | None) -> Iterator[None]:
+def uncounted_compilation(algorithm: Any) -> Iterator[None]:
     """Move the start of an algorithm by the compile time of the block."""
     if algorithm is None or _EXCLUDED.get():
         yield

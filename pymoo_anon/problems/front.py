@@ -130,8 +130,8 @@ class Front:
         self.certified, self.open_bounds = certified, open_bounds
         self.gap = None if gap is None else np.asarray(gap, dtype=float)[self.rows]
         self.names: Mapping[Objective, str] = problem.names
-        self._n_given = len(points)
-        # Points made on demand, also in copies with some points.
+        # Rows of the result, and of points made on demand after them.
+        self._n_found = self._n_given = len(points)
         self._made: set[bytes] = set()
         measured = zip(problem.measured, values[self.rows, :-1].T, strict=True)
         goals = zip(problem.objectives, self.natural.T, strict=True)
@@ -190,9 +190,8 @@ class Front:
             ValueError: There is no such point, or it does not satisfy the constraints of the problem.
         """
         row = chosen.row if isinstance(chosen, Choice) else chosen
-        if isinstance(chosen, Choice) and row >= self._n_given:
-            # It was made for its requirements, on another front of the same points.
-            self.meet(chosen.requirements)
+        if isinstance(chosen, Choice) and row >= self._n_found and self.problem.makes(chosen.x):
+            self._give_row(chosen)
         (places,) = np.nonzero(self.rows == row)
         if isinstance(chosen, Choice) and (not len(places) or tuple(self.X[places[0]].tolist()) != chosen.x):
             raise ValueError(f"choice must be one of the points of res, got row {row}, which is another point")
@@ -201,6 +200,19 @@ class Front:
         if not len(places):
             raise ValueError(f"row must be a point that satisfies the constraints of its problem, got {row}")
         return int(places[0])
+
+    def _give_row(self, choice: Choice) -> None:
+        """Give a point made on demand the row of its choice."""
+        if not len(self._made_at(choice.x)):
+            self._add(Front(self.problem, np.array([choice.x])))
+        # It is not there if it breaks a constraint. Another point that has this row here takes the other one.
+        for place in self._made_at(choice.x)[:1]:
+            self.rows[self.rows == choice.row] = self.rows[place]
+            self.rows[place] = choice.row
+        self._n_given = max(self._n_given, choice.row + 1)
+
+    def _made_at(self, x: tuple[int, ...]) -> Ints:
+        return np.flatnonzero((self.rows >= self._n_found) & (x == self.X).all(axis=1))
 
     def shortfalls(self) -> Floats:
         """Return the (m, n_obj) shortfalls: 0 for the best, 1 for the worst."""
@@ -276,11 +288,13 @@ class Front:
         if not points or not len(self):
             return
         self._made.update(x.tobytes() for x in points)
-        new = Front(self.problem, np.array(points, dtype=self.X.dtype).reshape(-1, self.X.shape[1]))
+        new = Front(self.problem, np.array(points))
         met = np.all([one.keeps(self.values(one.objective)) for one in requirements], axis=0)
         new = new.only([place for place, f in enumerate(new.F) if not (self.F[met] <= f).all(axis=1).any()])
-        if len(new) == 0:
-            return
+        if len(new):
+            self._add(new)
+
+    def _add(self, new: Front) -> None:
         self._values = {one: np.append(values, new.values(one)) for one, values in self._values.items()}
         self._marked = {one: np.append(values, new.marked(one)) for one, values in self._marked.items()}
         if self._lost is not None:
@@ -299,6 +313,7 @@ class Front:
         made._values = {measure: values[picked] for measure, values in self._values.items()}
         made._marked = {measure: values[picked] for measure, values in self._marked.items()}
         made._lost = None if self._lost is None else self._lost[picked]
+        made._made = set(self._made)
         return made
 
     def sorted(self) -> Front:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -228,7 +229,7 @@ class LatticeProblem(AnonymizationProblem):
         self, max_nodes: int | None = None, use_cache: bool = True, set_cache: bool = True
     ) -> tuple[Ints, Floats] | tuple[None, None]:
         if use_cache and self._front is not None:
-            return self._front
+            return self._front[0].copy(), self._front[1].copy()
         most = min(_UNASKED_NODES, _UNASKED_WORK // len(self.table.tuples)) if max_nodes is None else max_nodes
         if self.n_nodes > most:
             return None, None
@@ -239,10 +240,9 @@ class LatticeProblem(AnonymizationProblem):
         for batch in self.batches(_VISITED_AT_ONCE):
             X, F = merge_front(X, F, *self.compute_feasible(batch))
         order = front_order(F)
-        exact = X[order], F[order]
         if set_cache:
-            self._front = exact
-        return exact
+            self._front = X[order], F[order]
+        return X[order], F[order]
 
     def evaluate(self, X: ArrayLike, *args: Any, algorithm: Algorithm | None = None, **kwargs: Any) -> Any:
         """Evaluate points, and warn if a crossover truncates levels."""
@@ -278,10 +278,9 @@ class LatticeProblem(AnonymizationProblem):
         return weights
 
     def group_maps(self, X: Ints) -> tuple[Ints, Ints]:
-        X, offsets = np.require(X, requirements=["C", "W"]), self.table.tuples.offsets
-        maps, numbers = np.empty((len(X), self.groups.shape[1]), dtype=np.int64), np.empty(X.shape, dtype=np.int64)
-        _write_maps(X, self.groups, self.n_groups, offsets, maps, numbers)
-        return maps, numbers
+        levels = zip(X.T, pairwise(self.table.tuples.offsets), strict=True)
+        maps = np.concatenate([self.groups[own, a:b] for own, (a, b) in levels], axis=1)
+        return maps, self.n_groups[X, np.arange(self.n_var)]
 
     def _variables(self, X: Ints) -> dict[Name, Ints]:
         return dict(zip(self.table.quasi_identifiers, X.T, strict=True))
@@ -352,15 +351,6 @@ def _warn_of_levels_cut_down(algorithm: Any) -> None:
             "less; SBX(vtype=float, repair=RoundingRepair()) rounds them, and LevelCrossover keeps them whole",
             stacklevel=2,
         )
-
-
-@njit(allocates=False)
-def _write_maps(X, groups, n_groups, offsets, maps, numbers):  # type: ignore[no-untyped-def]
-    for i in range(len(X)):
-        for j in range(X.shape[1]):
-            numbers[i, j] = n_groups[X[i, j], j]
-            for v in range(offsets[j], offsets[j + 1]):
-                maps[i, v] = groups[X[i, j], v]
 
 
 def plan_roll_up(X: Ints, weights: Floats) -> tuple[Ints, Ints, Ints]:

@@ -24,11 +24,11 @@ from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
 
 from pymoo_anon._messages import listed, number, plain, whole_from_0
-from pymoo_anon.engine.classes import EquivalenceClasses, Fewest
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.problems.arguments import check_table, checked_constraints
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 from pymoo_anon.problems.lattice import whole_numbers
 from pymoo_anon.problems.releases import divided_parts, fingerprint_of, parts_within, points_or_classes
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
@@ -145,17 +145,14 @@ def ascend(trees: Trees, tests: Tests, loss: float, limit: Termination) -> Lower
 
     The costs of nodes are those of the objective. The pass at hand is ended, and then the bound is checked.
     """
-    # Loops are compiled before time counts.
-    few = np.arange(min(len(trees.rows), 2))
-    small = Ascent.of(trees.subset(few), tests.subset(few)._replace(k=1))
-    small.advance()
     state = SimpleNamespace(start_time=time.time(), n_gen=0, n_iter=0)
-    ascent = Ascent.of(trees, tests)
-    limit.update(state)
-    while limit.do_continue() and ascent.paid < loss:
-        ascent.advance()
-        state.n_gen = state.n_iter = ascent.n_passes
+    with uncounted_compilation(state):
+        ascent = Ascent.of(trees, tests)
         limit.update(state)
+        while limit.do_continue() and ascent.paid < loss:
+            ascent.advance()
+            state.n_gen = state.n_iter = ascent.n_passes
+            limit.update(state)
     return LowerBound(value=ascent.bound(), loss=loss, n_passes=ascent.n_passes)
 
 
@@ -346,7 +343,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             if not 0 <= value <= scale[-1]:
                 raise ValueError(f"{name} must be from 0 to {scale[-1]}, got {value!r}")
             x[place] = np.searchsorted(scale, value)
-        if self.targets[0] < k != self.targets[x[0]]:
+        if self.targets[0] < ceil(k) != self.targets[x[0]]:
             x[0] = len(self.targets) + ceil(k)
         return x
 
@@ -355,6 +352,10 @@ class LocalRecodingProblem(AnonymizationProblem):
         k = least_k(requirements)
         points = [self.x_of(k)] if 1 < k <= self.table.n_rows else []
         return np.array(points, dtype=np.int64).reshape(-1, self.n_var)
+
+    def makes(self, x: Sequence[int]) -> bool:
+        """Return whether a point has no price and equal weights."""
+        return len(x) == self.n_var and not any(x[1:])
 
     def decode(self, x: ArrayLike) -> LocalGeneralization:
         """Return the local recoding of one point, as `target`."""
@@ -483,10 +484,8 @@ class LocalRecodingProblem(AnonymizationProblem):
         """Trees of all attributes, each with a weight of 1."""
         return Trees.of(self.table.tuples, self._nodes)
 
-    def _grouped(
-        self, X: Array, columns: tuple[Any, ...] | Fewest | None = None
-    ) -> Iterator[tuple[Ints, EquivalenceClasses]]:
-        read = columns if isinstance(columns, tuple) else self._columns
+    def _grouped(self, X: Array, columns: tuple[Any, ...] | None = None) -> Iterator[tuple[Ints, EquivalenceClasses]]:
+        read = self._columns if columns is None else columns
         # A few ahead, so that no more than these are held at once.
         with ThreadPoolExecutor(self.n_threads) as pool:
             for start in range(0, len(X), _AT_A_TIME):

@@ -346,6 +346,9 @@ class _Answers:
         for i, (name, wanted) in enumerate(asked.items()):
             codes, labels = pd.factorize(rows[f"column {i}"])
             found = [_matched(own, wanted) for own in _parts_of(name, labels, meanings)]
+            others = {label for label, own in zip(labels, found, strict=True) if not own.met}
+            if isinstance(wanted, frozenset) and (several := sorted(filter(None, wanted & others))):
+                raise ValueError(f"where must ask {name!r} for values, got labels of several: {examples(several)}")
             self.certain &= np.array([own.always for own in found])[codes]
             self.possible &= np.array([own.met for own in found])[codes]
             if name == column:

@@ -29,6 +29,15 @@ def check_installed(kind: str) -> None:
         raise ValueError(f"{' and '.join(packages)} must be installed for it: pip install 'pymoo_anon[{extra}]'")
 
 
+def read_whole(source: Source) -> Any:
+    """Read a table of a workbook or database into memory, as pandas or Arrow."""
+    check_installed(source.kind)
+    if source.kind == "database":
+        with _connected(source) as backend:
+            return _read_database(source, backend)
+    return _read_workbook(source) if source.kind == "excel" else read_sqlite(source)
+
+
 def only_table(source: Source) -> str:
     """Return the name of the table of a workbook or database."""
     if source.table is not None:
@@ -47,7 +56,7 @@ def only_table(source: Source) -> str:
     return str(found[0])
 
 
-def read_workbook(source: Source) -> pd.DataFrame:
+def _read_workbook(source: Source) -> pd.DataFrame:
     """Read the sheet of a workbook, its first row as names."""
     sheet: Any = only_table(source)
     cells = pd.read_excel(
@@ -106,7 +115,7 @@ def _typed_column(column: pd.Series) -> pd.Series:
 
 
 @contextmanager
-def connected(source: Source) -> Iterator[Any]:
+def _connected(source: Source) -> Iterator[Any]:
     """Connect to a database by its address, with the credentials of the environment."""
     ibis, address = import_module("ibis"), str(source.address)
     if not address.startswith(POSTGRES):
@@ -117,7 +126,7 @@ def connected(source: Source) -> Iterator[Any]:
         yield ibis.postgres.from_connection(connection)
 
 
-def read_database(source: Source, backend: Any) -> Any:
+def _read_database(source: Source, backend: Any) -> Any:
     """Read a table through Ibis into Arrow, with types that Arrow lacks as text."""
     schema, _, name = str(source.table).rpartition(".")
     table = backend.table(name, database=schema or None)
@@ -171,11 +180,11 @@ def _new_in_sqlite(target: Source, frame: Any) -> Iterator[pd.DataFrame]:
 @contextmanager
 def _new_in_postgres(target: Source, frame: Any) -> Iterator[Any]:
     schema, _, name = str(target.table).rpartition(".")
-    with connected(target) as backend, backend.con.transaction():
+    with _connected(target) as backend, backend.con.transaction():
         to_arrow = import_module("pyarrow").Table.from_pandas
         table = to_arrow(frame, preserve_index=False) if isinstance(frame, pd.DataFrame) else frame.to_arrow_table()
         backend.create_table(name, table, database=schema or None)
-        yield read_database(target, backend)
+        yield _read_database(target, backend)
 
 
 def _row_tuples(frame: Any) -> Any:

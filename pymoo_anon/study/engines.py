@@ -24,41 +24,21 @@ import narwhals as nw
 import pandas as pd
 
 from pymoo_anon._messages import counted, examples, repeated
-from pymoo_anon.study.databases import (
-    POSTGRES,
-    check_installed,
-    connected,
-    identifier,
-    read_database,
-    read_sqlite,
-    read_workbook,
-    write_workbook,
-)
+from pymoo_anon.study.databases import POSTGRES, check_installed, identifier, read_whole, write_workbook
 from pymoo_anon.study.names import Reading, Source, checksum, header_of
-from pymoo_anon.table.delimited import (
-    PACKED,
-    ZIPPED,
-    begins_with,
-    bytes_of,
-    csv_rows,
-    decoded,
-    has_nul,
-    mark_and_encoding,
-    separator_of,
-    unpacked,
-)
+from pymoo_anon.table import delimited
 from pymoo_anon.table.frames import as_text, opened
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
 
 # Next step for a file in another encoding.
-_NAME_ENCODING = ", or name its encoding: init --encoding latin-1, encoding in [data]"
+_NAME_ENCODING = ", or name its encoding: init --encoding cp1252, encoding in [data]"
 
 # No line of a CSV file may have more bytes.
 _LONGEST_LINE = 1 << 24
 
-# Numbers of the tables that DuckDB reads row by row.
+# Numbers of the tables that DuckDB holds.
 _TABLE_NUMBERS = count()
 
 #: The blanks that `strip` takes away around a field.
@@ -79,10 +59,10 @@ class Dialect(NamedTuple):
 def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False, encoding: str | None = None) -> Dialect:
     """Recognise the format of a CSV file by its first rows."""
     text = head_of(path, encoding)
-    separator = separator_of(text)
+    separator = delimited.separator_of(text)
     if names is not None:
         return Dialect(separator, list(names), False)
-    header = next(csv_rows(text, separator, str(path)), [])
+    header = next(delimited.csv_rows(text, separator, str(path)), [])
     if strip:
         header = [name.strip(BLANKS) for name in header]
     if not any(header):
@@ -92,9 +72,9 @@ def dialect_of(path: Path, names: Sequence[str] | None, strip: bool = False, enc
 
 def head_of(path: Path, encoding: str | None = None) -> str:
     """Return the first lines of a file, the last perhaps cut."""
-    data = bytes_of(path, _HEAD + 1)
+    data = delimited.bytes_of(path, _HEAD + 1)
     whole = len(data) <= _HEAD
-    text = decoded(data[:_HEAD], str(path), whole, encoding, _NAME_ENCODING)
+    text = delimited.decoded(data[:_HEAD], str(path), whole, encoding, _NAME_ENCODING)
     return text if whole else text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
 
 
@@ -147,7 +127,7 @@ def _frame_of(source: Source, engine: str) -> Any:
             raise ValueError("it must come with the name of a table: --table NAME, or table in [data]")
         return _in_utc(import_module("duckdb").connect(str(source.path), read_only=True)).table(source.table)
     if source.kind in ("excel", "sqlite", "database"):
-        return _read_whole(source)
+        return registered(read_whole(source))
     assert source.path is not None
     if source.kind == "json":
         return _json_lines(source.path)
@@ -165,14 +145,12 @@ def _open_csv(reading: Reading, engine: str, choose: Callable[[list[str]], Seque
     # DuckDB binds a long expression for each column slowly.
     by_reader = empty if engine == "duckdb" and not reading.strip and reading.decimal == "." else ()
     if engine == "spark":
-        frame = _spark_table(path, dialect, reading.encoding)
+        _check_names_of_spark(columns)
+        frame, has_names = _spark_table(path, dialect, reading.encoding), True
     else:
-        frame = _duckdb_table(path, dialect, reading.encoding, by_reader)
+        frame, has_names = _duckdb_table(path, dialect, reading.encoding, by_reader), _are_names_of_duckdb(columns)
     # Any text may name a column of the file, so positions do until here.
     places = [f"column {dialect.names.index(name)}" for name in columns]
-    if engine == "spark":
-        _check_names_of_spark(columns)
-    has_names = engine == "spark" or _are_names_of_duckdb(columns)
     called = dict(zip(places, columns if has_names else places, strict=True))
     if by_reader:
         frame = frame.project(", ".join(f"{identifier(own)} AS {identifier(name)}" for own, name in called.items()))
@@ -201,7 +179,7 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
     DuckDB accepts a NUL, one more empty field at the end of a row, and blanks beside a quoted field. So it reads lines
     here, which raises for another encoding, and compares each with a regular expression.
     """
-    if has_nul(path):
+    if delimited.has_nul(path):
         return False
     sign = re.escape(dialect.separator)
     field = f'(?:[^"\r{sign}]*|"(?:[^"\r]|"")*")'
@@ -220,13 +198,13 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
 @contextmanager
 def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
     """Yield the file or its copy in UTF-8, or None for wrong text."""
-    mark, known = mark_and_encoding(bytes_of(path, 4), encoding)
-    if known == "utf-8" and not begins_with(path, ZIPPED):
+    mark, known = delimited.mark_and_encoding(delimited.bytes_of(path, 4), encoding)
+    if known == "utf-8" and not delimited.begins_with(path, delimited.ZIPPED):
         yield path
         return
     with TemporaryDirectory() as folder:
         copy = Path(folder, "copy.csv")
-        with unpacked(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
+        with delimited.unpacked(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
             file.read(len(mark))
             decoder, is_right = codecs.getincrementaldecoder(known)(), True
             try:
@@ -241,8 +219,8 @@ def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
 def _even_rows(path: Path, dialect: Dialect, encoding: str | None) -> Iterator[list[str]]:
     """Yield the rows of a CSV file, or raise on wrong numbers of fields."""
     n_fields = len(dialect.names)
-    text = decoded(bytes_of(path), str(path), True, encoding, _NAME_ENCODING)
-    rows = csv_rows(text, dialect.separator, str(path))
+    text = delimited.decoded(delimited.bytes_of(path), str(path), True, encoding, _NAME_ENCODING)
+    rows = delimited.csv_rows(text, dialect.separator, str(path))
     if dialect.has_header:
         next(rows)
     uneven: list[int] = []
@@ -337,14 +315,6 @@ def _in_utc(connection: Any) -> Any:
     return connection
 
 
-def _read_whole(source: Source) -> Any:
-    check_installed(source.kind)
-    if source.kind == "database":
-        with connected(source) as backend:
-            return registered(read_database(source, backend))
-    return registered(read_workbook(source) if source.kind == "excel" else read_sqlite(source))
-
-
 def registered(frame: Any) -> Any:
     """Return a table as a relation of DuckDB, or as pandas for odd names."""
     names = list(frame.columns if isinstance(frame, pd.DataFrame) else frame.column_names)
@@ -402,7 +372,7 @@ def _read_csv(
         "escape": _quoted(quote),
         "header": str(has_header).lower(),
         "max_line_size": str(_LONGEST_LINE),
-        "compression": "'gzip'" if begins_with(path, PACKED) else "'none'",
+        "compression": "'gzip'" if delimited.begins_with(path, delimited.PACKED) else "'none'",
         "hive_partitioning": "false",
         **({"nullstr": f"[{', '.join(map(_quoted, empty))}]"} if empty else {}),
         **others,
@@ -412,35 +382,31 @@ def _read_csv(
 
 def _duckdb_table(path: Path, dialect: Dialect, encoding: str | None, empty: Sequence[str]) -> Any:
     """Return the columns of a CSV file, `column 0`, ..., with some texts as missing values."""
+    n_columns = len(dialect.names)
     with _as_utf8(path, encoding) as plain:
         if plain is not None and _is_plain(plain, dialect):
-            frame = _duckdb_csv(plain, dialect, empty)
-            return frame if plain == path else _held(frame)
+            frame = _rows_of(_read_csv(plain, dialect.separator, '"', n_columns, dialect.has_header, empty))
+            return frame if plain == path else _kept(frame)
     # To read row by row raises if the file is wrong.
-    return _duckdb_rows(_even_rows(path, dialect, encoding), dialect, empty)
+    with TemporaryDirectory() as folder:
+        copy = Path(folder, "rows.csv")
+        with copy.open("w", encoding="utf-8", newline="") as file:
+            rows = _even_rows(path, dialect, encoding)
+            csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
+        # Its cells may hold other line ends, and a reader that begins in the middle would look for a row there.
+        options = {"parallel": "false", "new_line": r"'\n'"}
+        return _kept(_rows_of(_read_csv(copy, ",", '"', n_columns, False, empty, **options)))
 
 
-def _held(relation: Any) -> Any:
-    """Return a relation as a table of DuckDB, since its file will be gone."""
-    table = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
-    relation.query("pymoo_anon_view", f"CREATE TEMP TABLE {table} AS SELECT * FROM pymoo_anon_view")
-    return _connect().table(table)
-
-
-def _duckdb_csv(path: Path, dialect: Dialect, empty: Sequence[str]) -> Any:
-    called = _read_csv(path, dialect.separator, '"', len(dialect.names), dialect.has_header, empty)
+def _rows_of(called: str) -> Any:
     return _connect().sql(f"SELECT * FROM {called}")
 
 
-def _duckdb_rows(rows: Iterator[list[str]], dialect: Dialect, empty: Sequence[str]) -> Any:
-    """Return rows as a table of DuckDB, which reads them from a temporary file."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "rows.csv")
-        with path.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
-        # Its cells may hold other line ends, and a reader that begins in the middle would look for a row there.
-        called = _read_csv(path, ",", '"', len(dialect.names), False, empty, parallel="false", new_line=r"'\n'")
-        return _held(_connect().sql(f"SELECT * FROM {called}"))
+def _kept(relation: Any) -> Any:
+    """Copy a relation into a table of DuckDB, as its file will be gone."""
+    table = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
+    relation.query("pymoo_anon_view", f"CREATE TEMP TABLE {table} AS SELECT * FROM pymoo_anon_view")
+    return _connect().table(table)
 
 
 # --- Spark ------------------------------------------------------------------------------------------------------------
@@ -450,34 +416,20 @@ def _spark() -> Any:
     return import_module("pyspark.sql").SparkSession.builder.getOrCreate()
 
 
-def _spark_schema(dialect: Dialect) -> Any:
-    types = import_module("pyspark.sql.types")
-    return types.StructType([types.StructField(f"column {i}", types.StringType()) for i in range(len(dialect.names))])
-
-
 def _spark_table(path: Path, dialect: Dialect, encoding: str | None) -> Any:
-    if encoding is None and _is_for_spark(path) and _is_plain(path, dialect):
-        return _spark_csv(path, dialect)
-    return _spark().createDataFrame(list(_even_rows(path, dialect, encoding)), _spark_schema(dialect))
+    types = import_module("pyspark.sql.types")
+    places = [f"column {i}" for i in range(len(dialect.names))]
+    schema = types.StructType([types.StructField(place, types.StringType()) for place in places])
+    if encoding is not None or not _is_for_spark(path) or not _is_plain(path, dialect):
+        return _spark().createDataFrame(list(_even_rows(path, dialect, encoding)), schema)
+    options = {"sep": dialect.separator, "quote": '"', "escape": '"', "emptyValue": "", "mode": "FAILFAST"}
+    return _spark().read.csv(str(path.resolve()), schema=schema, header=dialect.has_header, **options)
 
 
 def _is_for_spark(path: Path) -> bool:
     """Return whether Spark reads a path as one visible file."""
-    is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path)))
-    return not (begins_with(path, codecs.BOM_UTF8, PACKED, ZIPPED) or is_pattern or path.name.startswith((".", "_")))
-
-
-def _spark_csv(path: Path, dialect: Dialect) -> Any:
-    return _spark().read.csv(
-        str(path.resolve()),
-        schema=_spark_schema(dialect),
-        sep=dialect.separator,
-        quote='"',
-        escape='"',
-        header=dialect.has_header,
-        emptyValue="",
-        mode="FAILFAST",
-    )
+    is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path))) or path.name.startswith((".", "_"))
+    return not is_pattern and not delimited.begins_with(path, codecs.BOM_UTF8, delimited.PACKED, delimited.ZIPPED)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -522,7 +474,7 @@ def write_table(frame: Any, path: Path, counted: Callable[[], tuple[Any, Any] | 
             if kind == "parquet":
                 _write_parquet(frame, path, distinct is not None)
             elif distinct is None or not _repeated(*distinct, path):
-                frame.write_csv(str(path))
+                _without_blank_lines(frame).write_csv(str(path))
     except (OSError, MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:
@@ -530,10 +482,18 @@ def write_table(frame: Any, path: Path, counted: Callable[[], tuple[Any, Any] | 
         raise OSError(f"the release could not be written: {first_line(error)}") from None
 
 
+def _without_blank_lines(relation: Any) -> Any:
+    """Fill gaps of an only column with empty texts, written in quotes."""
+    if len(relation.columns) > 1:
+        return relation
+    own = identifier(relation.columns[0])
+    return relation.project(f"coalesce(CAST({own} AS VARCHAR), '') AS {own}")
+
+
 def _repeated(rows: Any, counts: Any, path: Path) -> bool:
     """Write distinct rows, repeat their lines, and return False if one has several."""
     once = path.with_name(f"{path.name}.once")
-    rows.write_csv(str(once))
+    _without_blank_lines(rows).write_csv(str(once))
     with once.open("rb") as lines, path.open("wb") as file:
         file.write(next(lines))
         # A line too many stays unread.

@@ -279,6 +279,10 @@ class SearchFolder:
         """Return the path of a release, or that of its documents."""
         return self.project.path.parent / one.file
 
+    def released_at(self, path: Path) -> Released | None:
+        """Return the last record of a release with a path."""
+        return next((one for one in reversed(self.releases) if self.path_of(one) == path), None)
+
     @property
     def files(self) -> list[Path]:
         """The files that a release is made of, which none replaces."""

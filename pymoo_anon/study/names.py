@@ -90,7 +90,7 @@ _BLOCK = 1 << 20
 _MARKED_BYTES = 64
 _AS_CSV = "save the table as CSV and name that file"
 _FORMATS = (
-    (30, b"[Content_Types].xml", "an Excel workbook", "let its name end in .xlsx"),
+    *((30, mark, "an Excel workbook", "let its name end in .xlsx") for mark in (b"[Content_Types].xml", b"docProps/")),
     (30, b"mimetypeapplication/vnd.oasis", "a workbook of LibreOffice", _AS_CSV),
     (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook of before 2007 or with a password", "save it as .xlsx"),
     (0, b"SQLite format 3\0", "an SQLite database", "let its name end in .sqlite"),
@@ -159,7 +159,7 @@ class Source(NamedTuple):
     def check(self) -> None:
         """Raise ValueError if the path is not a file of the right format."""
         if self.path is not None and not self.path.is_file():
-            raise ValueError(f"{self}: no such file")
+            raise ValueError(f"{self}: {'a folder, and no' if self.path.is_dir() else 'no such'} file")
         name = "" if self.path is None else self.path.name.lower()
         for endings, (is_a, next_step) in _UNREAD.items():
             if name.endswith(endings):

@@ -1,4 +1,4 @@
-"""The project file: one TOML file per table, which every command after `init` reads."""
+"""The project file: one TOML file per table, and changes of it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from pymoo_anon._files import content_of
+from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.study import options
 from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, source_of
-from pymoo_anon.study.options import Reader, Settings, levels_of, weights_of
+from pymoo_anon.study.options import Reader, Settings, is_project, levels_of, weights_of
 
 if TYPE_CHECKING:
     from pymoo_anon.publishing.keeping import Kept
@@ -73,7 +73,7 @@ class ColumnDecision(NamedTuple):
     """Decision about a column."""
 
     role: str  # One of `ROLES`
-    hierarchy: Path | None  # The file with the hierarchy of a quasi-identifier, or of a kept column with a level
+    hierarchy: Path | None  # The file with its hierarchy, for a quasi-identifier or a kept column with a level
     reason: str | None = None  # Why a column is kept, or None
     levels: tuple[int, int] | None = None  # The least and the greatest level of a quasi-identifier, or None for all
     weight: float | None = None  # How much a quasi-identifier counts in losses, or None for 1
@@ -285,44 +285,34 @@ def read_project(path: Path, decided: bool = True) -> Project:
     """
     content = _content(path)
     _check_keys(path, "the file", content, (*_TABLES, _ADVERSARIES, _AUDIENCES))
-    given: dict[str, Mapping[str, Any]] = {}
-    for name in _TABLES:
-        given[name] = content.get(name, {})
-        if not isinstance(given[name], Mapping):
-            raise ValueError(f"{path}: {name} must be a table, [{name}], got {given[name]!r:.80}")
-    data = _values(path, "data", given["data"], _DATA)
-    search = _values(path, "search", given["search"], options.file_keys(Settings))
+    given: dict[str, Any] = {name: content.get(name, {}) for name in _TABLES}
+    for name, table in given.items():
+        if not isinstance(table, Mapping):
+            raise ValueError(f"{path}: {name} must be a table, [{name}], got {table!r:.80}")
+    readers = {"data": _DATA, "search": options.file_keys(Settings), "release": _RELEASE, "report": _REPORT}
+    data, search, release, report = (_values(path, name, given[name], own) for name, own in readers.items())
     if "recoding" in search:
         search["local"] = search.pop("recoding")
     adversaries = _adversaries(path, content.get(_ADVERSARIES, []))
     if adversaries:
         search["require"] = [*search.get("require", []), *adversaries]
-    release = _values(path, "release", given["release"], _RELEASE)
-    report = _values(path, "report", given["report"], _REPORT)
     if "file" not in data:
         raise ValueError(f"{path}: [data] must have a key file, which names the table")
-    folder = path.parent
-    missing = data.pop("missing", "raise")
-    try:
-        reading = Reading(source_of(data.pop("file"), folder, data.pop("table", None)), **data)
-    except ValueError as error:
-        raise ValueError(f"{path}: [data] file: {error}") from None
-    try:
-        target = source_of(release.pop("file", f"{path.stem}-release.csv"), folder, release.pop("table", None))
-    except ValueError as error:
-        raise ValueError(f"{path}: [release] file: {error}") from None
+    source = _place(path, "data", data)
+    target = _place(path, "release", {"file": f"{path.stem}-release.csv", **release})
+    reading = Reading(source, **{key: value for key, value in data.items() if key not in ("file", "table", "missing")})
     columns = {name: _column(path, name, value) for name, value in given["columns"].items()}
     if decided:
         _check_roles(path, columns)
     return Project(
         path,
         reading,
-        missing,
+        missing=data.get("missing", "raise"),
         columns=MappingProxyType(columns),
         search=MappingProxyType({key: value for key, value in search.items() if key != "output"} | _wishes(columns)),
         adversaries=adversaries,
         audiences=MappingProxyType(_audiences(path, content.get(_AUDIENCES, []))),
-        output=folder / search.get("output", f"{path.stem}-front"),
+        output=path.parent / search.get("output", f"{path.stem}-front"),
         release=target,
         suppressed=release.get("suppressed", "mark"),
         report=MappingProxyType(report),
@@ -338,7 +328,15 @@ def _content(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
     except (TOMLKitError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}") from None
+        hint = "" if is_project(path) else f"; pymoo-anon init {path} writes one about a table"
+        raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}{hint}") from None
+
+
+def _place(path: Path, table: str, given: Mapping[str, Any]) -> Source:
+    try:
+        return source_of(given["file"], path.parent, given.get("table"))
+    except ValueError as error:
+        raise ValueError(f"{path}: [{table}] file: {error}") from None
 
 
 def _wishes(columns: Mapping[str, ColumnDecision]) -> dict[str, list[str]]:
@@ -407,7 +405,7 @@ def _column(path: Path, name: str, given: Any) -> ColumnDecision:
             f"{path}: {where} is kept as it stands and has a hierarchy: delete the line hierarchy = {hierarchy!r}, or "
             "add level = 1 to keep the column at a level of it"
         )
-    file = path.parent / hierarchy if hierarchy and role in ("quasi-identifier", "keep") else None
+    file = path.parent / hierarchy if hierarchy else None
     coarse = {key: read[key] for key in _COARSE if key in read}
     reason, levels, weight = (read.get(key) for key in ("reason", "levels", "weight"))
     return ColumnDecision(role, file, reason, levels, weight, MappingProxyType(coarse))
@@ -433,3 +431,32 @@ def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:
             raise ValueError(f"{path}: one column at most may be the {role}, got {examples(by_role[role])}")
     if "quasi-identifier" not in by_role:
         raise ValueError(f"{path}: at least one column must have the role quasi-identifier, got none")
+
+
+def change_project(path: Path, changes: Mapping[tuple[str, ...], Any], known: str | None = None) -> None:
+    """Write values into a project file by the names of tables and key.
+
+    None, an empty text or list deletes a key, and a list of dicts becomes tables such as [[adversary]]. `known` is the
+    content that is changed. ValueError is raised where it is another one by now, or would be no project file.
+    """
+    text = content_of(path).decode("utf-8-sig")
+    if known is not None and text != known:
+        raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
+    content: Any = tomlkit.parse(text)
+    for (*tables, key), value in changes.items():
+        table, is_empty = content, value in (None, "", [])
+        for name in tables:
+            table = table.get(name, {}) if is_empty else table.setdefault(name, tomlkit.table())
+        if is_empty:
+            table.pop(key, None)
+        else:
+            table[key] = value
+    new = tomlkit.dumps(content)
+    if new == text:
+        return
+    with replaced(path) as temporary:
+        temporary.write_bytes(new.encode("utf-8"))
+        try:
+            read_project(temporary, decided=False)
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(temporary), str(path))) from None

@@ -22,30 +22,22 @@ import tomlkit
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.study.databases import only_table
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
+from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, check_named, file_names, path_from, source_of
 from pymoo_anon.study.options import is_project, parts_of, read_encoding
-from pymoo_anon.study.project import ROLES, read_project
-from pymoo_anon.table.delimited import csv_rows
+from pymoo_anon.study.project import OF_ROLE, ROLES, Project, change_project, read_project
+from pymoo_anon.table import guesses
+from pymoo_anon.table.delimited import SEPARATORS, csv_rows, separator_of
 from pymoo_anon.table.domain_values import is_number, spelled
 from pymoo_anon.table.draft_levels import WORDS, Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
-from pymoo_anon.table.guesses import (
-    MOST_VALUES,
-    Profile,
-    decided_columns,
-    equal_columns,
-    guess_of,
-    kind_of_values,
-    nearly_empty_rows,
-    profiles_of,
-)
 
 #: Reasons for dropping a column that tells nothing beside another one.
 EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another column decides them"
 
-# Rows that decide whether blanks belong to the fields.
-_HEAD_ROWS = 1000
+# Rows that decide whether blanks belong to the fields, and the share that decides whether the first is a title.
+_HEAD_ROWS, _NEARLY = 1000, 0.9
 # More whole numbers or texts than these may name persons or groups.
 _MOST_CODES = 50
 # Another odd text in fewer rows may be a mistake, or name somebody.
@@ -61,7 +53,7 @@ _TODO = """\
 class ColumnLooks(NamedTuple):
     """Values of a column, and the guess from them."""
 
-    profile: Profile  # Its counts
+    profile: guesses.Profile  # Its counts
     kind: str  # Kind of its values: "numbers", "dates" or "texts"
     role: str  # Its guessed role
     reason: str  # Why, in one line
@@ -70,7 +62,7 @@ class ColumnLooks(NamedTuple):
 class ColumnProposal(NamedTuple):
     """Proposal for a column."""
 
-    profile: Profile  # Its counts
+    profile: guesses.Profile  # Its counts
     role: str  # Its guessed role
     reason: str  # Why, in one line
     hierarchy: str  # Path of its hierarchy in the project file, or nothing
@@ -93,10 +85,9 @@ class Proposal(NamedTuple):
 def reading_of(source: Source, engine: str, named: str | None, encoding: str | None = None) -> Reading:
     """Return how a table is read, as its first rows show."""
     names = None if named is None else tuple(parts_of(named))
-    if names is not None and not all(names):
-        raise ValueError("--names must name each column once, got an empty name")
-    if names is not None and repeated(names):
-        raise ValueError(f"--names must name each column once, got more than once: {examples(repeated(names))}")
+    if names is not None and (not all(names) or repeated(names)):
+        got = f"more than once: {examples(repeated(names))}" if all(names) else "an empty name"
+        raise ValueError(f"--names must name each column once, got {got}")
     if encoding is not None:
         try:
             read_encoding(encoding)
@@ -106,7 +97,8 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
     if source.kind == "csv":
         assert source.path is not None
         source.check()
-        strip = is_padded(source.path, names, encoding)
+        head = head_of(source.path, encoding)
+        strip = is_padded(head)
         header = dialect_of(source.path, names, strip, encoding).names
         numbers = [name for name in header if is_number(spelled(name, float))]
         if names is None and len(numbers) > 1:
@@ -114,7 +106,10 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
                 f"{source} must name its columns in its first row, got {examples(numbers)} there; "
                 "--names NAME,NAME,... names the columns of a file without such a row"
             )
-        if len(header) == 1 and _are_parted_by_blanks(head_of(source.path, encoding).splitlines()[:_HEAD_ROWS]):
+        lines = head.splitlines()[1:_HEAD_ROWS] if len(header) == 1 else []
+        if any(sum(sign in line and '"' not in line for line in lines) > _NEARLY * len(lines) for sign in SEPARATORS):
+            raise ValueError(f"{source} must name its columns in its first row, got a title there; take it out")
+        if _are_parted_by_blanks([*header, *lines]):
             raise ValueError(
                 f"{source} must have a comma, a semicolon, a tab or a bar between fields, got blanks; save it anew"
             )
@@ -134,14 +129,12 @@ def _are_parted_by_blanks(lines: Sequence[str]) -> bool:
     return len(lines) > 1 and len(n_words) == 1 and max(n_words) > 1
 
 
-def is_padded(path: Path, names: Sequence[str] | None, encoding: str | None = None) -> bool:
+def is_padded(head: str) -> bool:
     """Return whether every field of some column begins with a blank."""
-    separator = dialect_of(path, names or ("",), encoding=encoding).separator
     rows: list[list[str]] = []
     # The head may end inside quotes. Errors of the file are raised when all of it is read.
     with suppress(ValueError):
-        head = head_of(path, encoding)
-        rows.extend(row for row in islice(csv_rows(head, separator, str(path)), _HEAD_ROWS) if row)
+        rows.extend(row for row in islice(csv_rows(head, separator_of(head), "the head"), _HEAD_ROWS) if row)
     width = min(map(len, rows), default=0)
     return any(all(row[place].startswith(BLANKS) for row in rows) for place in range(width))
 
@@ -155,11 +148,13 @@ class Proposer:
         frame = open_frame(reading, list)
         #: The table, read once.
         self.frame = at_hand(frame) if reading.source.kind == "csv" else frame
-        profiles = profiles_of(self.frame, nw.from_native(self.frame).collect_schema().names())
+        names = nw.from_native(self.frame).collect_schema().names()
+        guesses.check_single_values(self.frame, names)
+        profiles = guesses.profiles_of(self.frame, names)
         self._empty = _never_values(profiles)
         #: Counts of the values of each column.
         self.profiles = self._without(profiles)
-        self._drafts: dict[int, tuple[str | None, str, Draft | None]] = {}
+        self._drafts: dict[str, tuple[guesses.Profile, tuple[str | None, str, Draft | None]]] = {}
 
     def roles(self) -> dict[str, tuple[str, str]]:
         """Return the guessed role of every column, with the reason, before hierarchies are drafted."""
@@ -175,7 +170,7 @@ class Proposer:
     def looks(self) -> list[ColumnLooks]:
         """Kind and guessed role of every column."""
         roles = self.roles()
-        return [ColumnLooks(own, kind_of_values(own), *roles[own.name]) for own in self.profiles]
+        return [ColumnLooks(own, guesses.kind_of_values(own), *roles[own.name]) for own in self.profiles]
 
     def draft(self, name: str) -> str:
         """Return the text of a drafted hierarchy of a column."""
@@ -208,20 +203,20 @@ class Proposer:
         return Proposal(columns, texts, proposed, others, self._about_rows())
 
     def _about_rows(self) -> str | None:
-        n, values = nearly_empty_rows(self.frame, self.profiles)
+        n, values = guesses.nearly_empty_rows(self.frame, self.profiles)
         if not n:
             return None
         verb, held = "holds" if n == 1 else "hold", f" but {examples(values, most=2)}" if values else ""
         rows = counted(n, "row", "rows")
         return f"{rows} {verb} nothing in most columns{held}: totals, notes or blank lines? Take them out of the table."
 
-    def _without(self, profiles: Sequence[Profile]) -> list[Profile]:
+    def _without(self, profiles: Sequence[guesses.Profile]) -> list[guesses.Profile]:
         """Count texts that stand for no value as missing."""
         if not self._empty:
             return list(profiles)
         sampled = [profile.name for profile in profiles if profile.is_sampled]
         reading = self.reading._replace(empty=tuple(self._empty))
-        again = profiles_of(open_frame(reading, list), sampled) if sampled else []
+        again = guesses.profiles_of(open_frame(reading, list), sampled) if sampled else []
         counted_again = {profile.name: profile for profile in again}
         return [counted_again.get(profile.name) or profile.without(self._empty) for profile in profiles]
 
@@ -239,7 +234,7 @@ class Proposer:
         return {name: path_from(beside, path) for name, path in found.items()}
 
     def _decisions(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-        decisions = {profile.name: asked.get(profile.name) or guess_of(profile)[:2] for profile in self.profiles}
+        decisions = {own.name: asked.get(own.name) or guesses.guess_of(own)[:2] for own in self.profiles}
         persons = [name for name, (role, _) in asked.items() if role == "person"]
         for name, (role, reason) in decisions.items():
             if role == "person" and name not in persons:
@@ -262,14 +257,14 @@ class Proposer:
         # Of two equal ones that stays which protects persons best.
         order = ("person", "identifier", "drop", "sensitive", "label", "quasi-identifier", "keep", "other")
         free = [own for own in self.profiles if roles[own.name] != "drop" or own.name not in asked]
-        equal = equal_columns(self.frame, sorted(free, key=lambda own: order.index(roles[own.name])))
+        equal = guesses.equal_columns(self.frame, sorted(free, key=lambda own: order.index(roles[own.name])))
         found = {a: (EQUAL, f"it equals {b!r} in every row") for a, b in equal.items() if roles[a] != "drop"}
         used = [own for own in free if own.name not in found and roles[own.name] in order[3:]]
         person = next((name for name, role in roles.items() if role == "person"), None)
         # A column of another role may be left out, and generalized ones tell less.
         for role in ("quasi-identifier", "sensitive", "other"):
             alike = [own.name for own in used if roles[own.name] == role and not (role == "other" and _may_be_key(own))]
-            decided = decided_columns(self.frame, used, alike, person)
+            decided = guesses.decided_columns(self.frame, used, alike, person)
             found |= {a: (DECIDED, f"{b!r} decides it: where {b!r} is the same, it is") for a, b in decided.items()}
         return {name: told for name, told in found.items() if name not in asked}
 
@@ -292,11 +287,12 @@ class Proposer:
             columns.append(ColumnProposal(profile, role, reason, own, text, levels, draft, beside))
         return columns
 
-    def _drafted(self, profile: Profile) -> tuple[str | None, str, Draft | None]:
+    def _drafted(self, profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
         """Draft a hierarchy once, and return its file, a description, and the draft."""
-        if id(profile) not in self._drafts:
-            self._drafts[id(profile)] = _drafted(profile)
-        return self._drafts[id(profile)]
+        known = self._drafts.get(profile.name)
+        if known is None or known[0] is not profile:
+            known = self._drafts[profile.name] = profile, _drafted(profile)
+        return known[1]
 
     def _text(
         self, columns: Sequence[ColumnProposal], project: Path, missing: str | None, questions: Mapping[str, str]
@@ -335,6 +331,29 @@ class Proposer:
             front=_toml(f"{project.stem}-front"),
             release=_toml(f"{project.stem}-release.csv"),
         )
+
+
+def change_roles(
+    project: Project, proposer: Proposer, names: Sequence[str], role: str, known: str | None = None
+) -> None:
+    """Write the role of columns, and draft the hierarchies that it needs.
+
+    `known` is the content of the project file that is changed. ValueError is raised where it is another one by now, or
+    no hierarchy fits a column.
+    """
+    folder, files_by_name = project.path.parent, dict(zip(project.columns, file_names([*project.columns]), strict=True))
+    # With keys of another role the file would be refused.
+    same = {"role": role, **{key: None for key, other in OF_ROLE.items() if other != role}}
+    changes: dict[tuple[str, ...], Any] = {("columns", name, key): own for name in names for key, own in same.items()}
+    for name in names:
+        own = project.columns[name]
+        if role == "keep" and "level" not in own.coarse:
+            changes["columns", name, "hierarchy"] = None
+        if role == "quasi-identifier" and own.hierarchy is None:
+            file = changes["columns", name, "hierarchy"] = f"{HIERARCHIES}/{files_by_name[name]}"
+            if not (folder / file).exists():
+                write_new(folder, {file: proposer.draft(name)}, project.files, False)
+    change_project(project.path, changes, known)
 
 
 class KnownColumns(NamedTuple):
@@ -384,9 +403,9 @@ def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, s
     return asked
 
 
-def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
+def _drafted(profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
     if profile.is_sampled:
-        return None, f"more than {MOST_VALUES:,} values make no hierarchy", None
+        return None, f"more than {guesses.MOST_VALUES:,} values make no hierarchy", None
     draft = draft_hierarchy(profile.values, profile.counts, name=profile.name)
     try:
         text = draft.hierarchy.to_csv()
@@ -396,12 +415,12 @@ def _drafted(profile: Profile) -> tuple[str | None, str, Draft | None]:
     return text, f"{draft.kind}, {counted(draft.hierarchy.length, 'level', 'levels')} above the values", draft
 
 
-def _may_be_key(profile: Profile) -> bool:
+def _may_be_key(profile: guesses.Profile) -> bool:
     """Return whether a column may number persons or groups, whose attributes it decides."""
     return profile.n_distinct > _MOST_CODES and not any("." in str(value) for value in profile.values[:_MOST_CODES])
 
 
-def _never_values(profiles: Sequence[Profile]) -> list[str]:
+def _never_values(profiles: Sequence[guesses.Profile]) -> list[str]:
     """Return the texts in a table that no column has as values.
 
     The "NA" of programs is a value where it stands among codes of two letters, as Namibia does among countries.

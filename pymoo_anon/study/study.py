@@ -229,18 +229,17 @@ def _written(study: Study, made: Recoded, target: Source, new: Path) -> Iterator
 
 def _source_at(study: Study, path: Path) -> Source:
     """Return the released table with documents beside a path."""
-    folder, own = study.project.path.parent, study.project
-    for one in reversed(study.releases):
-        if one.database is not None and study.path_of(one) == path:
-            return source_of(one.database, folder, one.table)
+    own, one = study.project, study.released_at(path)
+    if one is not None and one.database is not None:
+        return source_of(one.database, own.path.parent, one.table)
     return own.release if own.documents == path else source_of(str(path), Path())
 
 
 def _broken_promises(study: Study, path: Path) -> list[str]:
     """Return the broken promises of a release to any audience, in words."""
-    (*_, audience) = [one.audience for one in study.releases if study.path_of(one) == path] or [None]
+    one = study.released_at(path)
     try:
-        study = study.for_audience(audience)
+        study = study.for_audience(None if one is None else one.audience)
     except ValueError as error:
         # The project names no such audience any longer.
         return [str(error)]
@@ -283,8 +282,9 @@ def _recoded_again(study: Study, told: Mapping[str, Any], path: Path, kind: str)
     asked: tuple[Constraint, ...] = ()
     if told["chosen"]["requirements"]:
         # Requirements of the choice were promised, too, and the point may be made for them.
-        own = [one.requirements for one in study.releases if study.path_of(one) == path]
-        asked = study.choice.requirements if not own or own[-1] is None else study.constraints(own[-1])
+        own = study.released_at(path)
+        known = None if own is None else own.requirements
+        asked = study.choice.requirements if known is None else study.constraints(known)
         study.front.meet(asked)
     front = study.front if study.audience is None else Front(study.problem, np.array([x]))
     rows = [row for row, one in enumerate(front.X.tolist()) if one == x]
@@ -333,10 +333,8 @@ def _entry_of(study: Study, choice: Choice, made: Release, target: Source, sha25
     folder, x = study.project.path.parent, [int(one) for one in choice.x]
     columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
     own = path_from(folder, target.documents(folder)), sha256, x, made.suppressed, columns, made.recoding, bounds
-    if target.table is None:
-        return Released(*own, study.audience)
     place = target.address if target.path is None else path_from(folder, target.path)
-    return Released(*own, study.audience, place, target.table)
+    return Released(*own, study.audience, None if target.table is None else place, target.table)
 
 
 def _documented(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -48,12 +48,19 @@ def table_of(project: Project) -> Microdata:
 
 def columns_of(source: Source) -> list[str]:
     """Return the column names of a table."""
-    from pymoo_anon.study.engines import dialect_of, open_frame
+    from pymoo_anon.study.engines import dialect_of
 
     if source.kind != "csv" or source.path is None:
-        return list(open_frame(Reading(source), list).columns)
+        return list(_open(Reading(source)).columns)
     source.check()
     return [column for column in dialect_of(source.path, None).names if column]
+
+
+def _open(reading: Reading, choose: Callable[[list[str]], Sequence[str]] = list) -> Any:
+    # Loaded late: a front is read without its table.
+    from pymoo_anon.study.engines import open_frame
+
+    return open_frame(reading, choose)
 
 
 def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] | None = None) -> Any:
@@ -69,17 +76,12 @@ def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] |
             _check_same(reading.source, found, columns)
         return wanted
 
-    # Loaded late: a front is read without its table.
-    from pymoo_anon.study.engines import open_frame
-
-    return open_frame(reading, choose)
+    return _open(reading, choose)
 
 
 def table_at(named: str, engine: str = "auto", table: str | None = None) -> Any:
     """Return the table that a command names, with all columns."""
-    from pymoo_anon.study.engines import open_frame
-
-    return open_frame(Reading(source_of(named, Path(), table), engine), list)
+    return _open(Reading(source_of(named, Path(), table), engine))
 
 
 def open_released(project: Project, kind: str) -> Any:
@@ -106,10 +108,10 @@ def open_released(project: Project, kind: str) -> Any:
 
 def open_again(project: Project, source: Source) -> Any:
     """Return a table that was released."""
-    from pymoo_anon.study.engines import engine_of, open_frame
+    from pymoo_anon.study.engines import engine_of
 
     engine = engine_of(project.reading) if source.kind in ("csv", "parquet") else "auto"
-    return open_frame(Reading(source, engine), list)
+    return _open(Reading(source, engine))
 
 
 def population_of(project: Project, table: Microdata, named: str) -> Microdata:

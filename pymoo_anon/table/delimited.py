@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from pymoo_anon._files import content_of, replaced
-from pymoo_anon._messages import examples
-from pymoo_anon.table.domain_values import ROOT
+from pymoo_anon._messages import examples, repeated
+from pymoo_anon.table.domain_values import ROOT, same_as
 
 #: The separators that are recognised.
 SEPARATORS = (",", ";", "\t", "|")
@@ -172,34 +172,39 @@ def csv_rows(text: str, separator: str, name: str) -> Iterator[list[str]]:
 _SEPARATORS = (";", "\t", ",")
 # A quote opens a field at the beginning of a line or after a separator, and may stay open. Two inside are one.
 _QUOTED = re.compile(r'(?:^|(?<=[;\t,\r\n]))"[^"]*(?:""[^"]*)*"?')
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _LEVEL_NAME = re.compile(r"\s*(?:level|lvl|l)[ _.-]?(\d{1,3})\s*", re.IGNORECASE | re.ASCII)
 
 
 def read_columns(source: str | os.PathLike[str] | io.TextIOBase) -> tuple[str, list[tuple[str | None, ...]]]:
     """Read the name and columns of a hierarchy file."""
     name, text = text_of_file(source)
-    lines, separators = separators_of(name, text)
-    rows = list(csv_rows(text.rstrip("\r\n"), separators[0], name))
-    _check_lengths(name, rows, lines, separators)
+    text = text.rstrip("\r\n")
+    separators = separators_of(name, text)
+    rows = list(csv_rows(text, separators[0], name))
+    _check_lengths(name, rows, text, separators)
     rows = without_header(name, rows)
     check_last_column(name, rows)
     return name, _none_for_missing(list(zip(*rows, strict=True)))
 
 
 def _none_for_missing(columns: Sequence[tuple[str, ...]]) -> list[tuple[str | None, ...]]:
-    gaps = [value == "" for value in columns[0]]
-    if not any(gaps):
-        return list(columns)
-    shared = [any(not label and not gap for label, gap in zip(column, gaps, strict=True)) for column in columns]
-    return [
-        tuple(None if gap and not label and not also else label for label, gap in zip(column, gaps, strict=True))
-        for column, also in zip(columns, shared, strict=True)
-    ]
+    """Turn empty labels that only a missing value has into None."""
+    found: list[tuple[str | None, ...]] = []
+    for column in columns:
+        rows = list(zip(columns[0], column, strict=True))
+        gap = "" if any(value and not label for value, label in rows) else None
+        found.append(tuple(gap if not value and not label else label for value, label in rows))
+    return found
 
 
 def write_columns(columns: Sequence[Sequence[Hashable]], path: str | os.PathLike[str] | None) -> str | None:
     """Write columns in ARX's layout."""
+    for column in columns:
+        labels = {same_as(label): label for label in column if label is not None}
+        if twice := repeated(map(str, labels.values())):
+            raise ValueError(
+                f"labels must be text that a hierarchy file can hold: some of a level share the text {examples(twice)}"
+            )
     wanted = [tuple(None if label is None else str(label) for label in column) for column in columns]
     # By default the writer quotes neither a carriage return, which ends a row for readers, nor a comma in a single
     # column, which is a separator for readers.
@@ -242,24 +247,25 @@ def text_of_file(source: Any, name: str | None = None) -> tuple[str, str]:
     return name, decoded(content_of(source), name)
 
 
-def separators_of(name: str, text: str) -> tuple[list[str], list[str]]:
-    """Return unquoted lines and their separators."""
-    text = text.rstrip("\r\n")
+def separators_of(name: str, text: str) -> list[str]:
+    """Return the separators that stand outside quotes."""
     if not text:
         raise ValueError(f"{name} must hold at least one row value;level 1;level 2;..., got an empty file")
-    lines = _LINE_END.split(_QUOTED.sub("", text))
-    used = [separator for separator in _SEPARATORS if any(separator in line for line in lines)]
-    return lines, used or [_SEPARATORS[0]]
+    unquoted = _QUOTED.sub("", text)
+    return [separator for separator in _SEPARATORS if separator in unquoted] or [_SEPARATORS[0]]
 
 
-def _check_lengths(name: str, rows: list[list[str]], lines: list[str], separators: list[str]) -> None:
+def _check_lengths(name: str, rows: list[list[str]], text: str, separators: list[str]) -> None:
     if unequal := [number for number, row in enumerate(rows, start=1) if len(row) != len(rows[0])]:
         message = (
             f"{name} must have rows of equal length: split at {separators[0]!r}, row 1 has {len(rows[0])} "
             f"column{'s' * (len(rows[0]) != 1)}, others have not: rows {examples(unequal)}"
         )
         for other in separators[1:]:
-            widths = {line.count(other) + 1 for line in lines}
+            widths = set[int]()
+            # A field may be too long for csv.
+            with suppress(csv.Error):
+                widths = {len(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=other)}
             if len(widths) == 1:
                 n = widths.pop()
                 message += f"; split at {other!r}, every row has {n}: put labels with {separators[0]!r} in quotes"

@@ -364,16 +364,16 @@ def nested_bins(
     start, end, size, *sizes = (int(fraction * unit) for fraction in exact)
     if size <= 0:
         raise ValueError(f"step must be positive, got {step!r}")
-    if end <= start or (end - start) % size != 0:
-        raise ValueError(f"high - low must be a positive multiple of step, got {low!r}, {high!r} and {step!r}")
-    n = (end - start) // size
-    if n > _MOST_BINS:
-        raise ValueError(f"high - low must be at most {_MOST_BINS:,} times step, got {n:,} times {step!r}")
     for j, (finer, coarser) in enumerate(pairwise([size, *sizes]), start=2):
         if coarser <= finer or coarser % finer != 0:
             raise ValueError(
                 f"widths must nest, each a larger multiple of the one before: {arguments[j]}, {arguments[j + 1]}"
             )
+    if end <= start or (end - start) % size != 0:
+        raise ValueError(f"high - low must be a positive multiple of step, got {low!r}, {high!r} and {step!r}")
+    n = (end - start) // size
+    if n > _MOST_BINS:
+        raise ValueError(f"high - low must be at most {_MOST_BINS:,} times step, got {n:,} times {step!r}")
     edges = range(start, end + 1, size)
     # Python's numbers compare exactly with those of a table, however large.
     bins = Bins(tuple(edges) if whole else tuple(edge / unit for edge in edges), closed, whole)

@@ -26,7 +26,7 @@ def split_words(name: str) -> list[str]:
     >>> split_words("dateOfBirth"), split_words("Straße_Nr"), split_words("patientID2-näher")
     (['date', 'of', 'birth'], ['strasse', 'nr'], ['patient', 'id', 'naeher'])
     """
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("ß", "ss")
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("ß", "ss").replace("’", "'")
     for umlaut, letters in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("Ä", "Ae"), ("Ö", "Oe"), ("Ü", "Ue")):
         parted = parted.replace(umlaut, letters)
     bare = unicodedata.normalize("NFKD", parted).encode("ascii", "ignore").decode().lower()
@@ -344,8 +344,8 @@ _TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?)?"
 # The year, the month by a number or word, the day, and the sign between them.
 _YEAR, _MONTH, _DAY, _SIGN = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})", r"(?P<sign>[./-])"
 
-# The notation of ISO 8601, and that without a day.
-_ISO, _MONTHS_ALONE = "ISO dates", "dates (month, year)"
+# The notation of ISO 8601, that without a day, and the end of those without a century.
+_ISO, _MONTHS_ALONE, _SHORT = "ISO dates", "dates (month, year)", "year of two digits)"
 
 #: The levels above the days, from fine to general.
 LEVELS: dict[str, Callable[[date], str]] = {
@@ -363,19 +363,24 @@ class AmbiguousDates(ValueError):  # noqa: N818
 
 def looks_like_a_date(value: Any) -> bool:
     """Tell whether a value is written like a date."""
-    return day_of(value) is not None or any(_day(notation, value) for notation in _NOTATIONS)
+    return day_of(value) is not None or any(_day(notation, _spelling(value)) for notation in _NOTATIONS)
 
 
-def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
+def _spelling(value: Any) -> str:
+    text = str(label_text(value))
+    return text if is_number(value) and "." not in text else str(value)
+
+
+def draft_dates(values: Sequence[Any], counts: Sequence[int], of_workbook: bool = True) -> Draft:
     """Draft days, months, quarters, years and decades.
 
     Dates, moments and their ISO text get a row for each day, which matches all three. Any other text, such as
-    05.03.2021, gets a row of its own.
+    05.03.2021, gets a row of its own, and so do days as workbooks count them, which are read on request.
 
     >>> draft_dates(["05.03.2021", "28.03.2021", "01.11.2020"], [1, 1, 1]).hierarchy.labels[1]
     ('2020-11', '2021-03')
     """
-    days, spelling = _read_days(values, counts)
+    days, spelling = _read_days(values, counts, of_workbook)
     read = [(day, value) for day, value in zip(days, values, strict=True) if day is not None]
     held = filled = sorted({day for day, _ in read})
     rows: list[tuple[date, Any]] = sorted(read, key=lambda row: (row[0], str(row[1])))
@@ -389,22 +394,26 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     domain = [value for _, value in rows]
     # 2011-12 may be a value, and the label of a month that has another notation, too.
     known = {name: label for name, label in LEVELS.items() if name != "day" or spelling != _MONTHS_ALONE}
-    levels = {name: [(label(day), label(day)) for day, _ in rows] for name, label in known.items()}
+    # Without a century in the values no label names one.
+    told = (lambda text: f"'{text[2:]}") if spelling.endswith(_SHORT) else str
+    levels = {name: [(told(label(day)),) * 2 for day, _ in rows] for name, label in known.items()}
     hierarchy, kept = useful(domain, one_node_each(levels, domain))
-    words = f"{spelling} from {held[0]} to {held[-1]}"
+    words = f"{spelling} from {told(str(held[0]))} to {told(str(held[-1]))}"
     if len(filled) > len(held):
         words += f", a row for each day of {'these years' if held[0].year < held[-1].year else 'the year'}"
     return Draft(hierarchy, "dates", words + (f"; {', '.join(kept)}" if kept else ""))
 
 
-def _read_days(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date | None], str]:
+def _read_days(values: Sequence[Any], counts: Sequence[int], of_workbook: bool) -> tuple[list[date | None], str]:
     """Read days in the notation that fits most rows.
 
     A value in another notation is None.
     """
     orders: dict[str, list[date | None]] = {_ISO: [day_of(value) for value in values]}
     if None in orders[_ISO]:
-        orders |= {name: [_day(name, value) for value in values] for name in _NOTATIONS}
+        texts = list(map(_spelling, values))
+        orders |= {name: [_day(name, text) for text in texts] for name in _NOTATIONS}
+        orders |= {"days since 1899-12-30": list(map(_day_of_workbook, values))} if of_workbook else {}
     fits = {name: [day is not None for day in days] for name, days in orders.items()}
     rows = {name: sum(compress(counts, own)) for name, own in fits.items()}
     name = max(rows, key=lambda name: rows[name])
@@ -420,6 +429,9 @@ def _read_days(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[date 
     return orders[name], name
 
 
+_WORD, _TWO_DIGITS = r"(?P<word>[^\W\d_]{3,10})\.?", r"(?P<year>\d\d)"
+_NAMED = rf"{_DAY}(?:er|\.)?[-. ]*(?:de )?{_WORD}[-. ]*(?:de )?"
+
 # Notations besides ISO 8601.
 _NOTATIONS = {
     "dates (year, month, day)": re.compile(
@@ -427,6 +439,11 @@ _NOTATIONS = {
     ),
     "dates (day, month, year)": re.compile(f"{_DAY}{_SIGN}{_MONTH}(?P=sign){_YEAR}{_TIME}", re.ASCII),
     "dates (month, day, year)": re.compile(f"{_MONTH}{_SIGN}{_DAY}(?P=sign){_YEAR}{_TIME}", re.ASCII),
+    f"dates (day, month, {_SHORT}": re.compile(f"{_DAY}(?P<sign>[./]){_MONTH}(?P=sign){_TWO_DIGITS}{_TIME}", re.ASCII),
+    f"dates (month, day, {_SHORT}": re.compile(f"{_MONTH}(?P<sign>[/]){_DAY}(?P=sign){_TWO_DIGITS}{_TIME}", re.ASCII),
+    "dates (day, named month, year)": re.compile(f"{_NAMED}{_YEAR}{_TIME}"),
+    "dates (named month, day, year)": re.compile(rf"{_WORD} *{_DAY}(?:st|nd|rd|th)?,? *{_YEAR}{_TIME}"),
+    f"dates (day, named month, {_SHORT}": re.compile(f"{_NAMED}{_TWO_DIGITS}{_TIME}"),
     _MONTHS_ALONE: re.compile(
         rf"\s*(?=\S)(?=.*?{_YEAR})(?=(?:\d{{4}}[-./])?(?:{_MONTH}(?!\d))?)"
         r"(?:(?P<word>[^\W\d_]{3,10})\.?[-. /]*\d{4}|\d{4}[-./]\d\d|\d\d?[-/]\d{4})\s*"
@@ -434,13 +451,13 @@ _NOTATIONS = {
 }
 
 
-def _day(notation: str, value: Any) -> date | None:
-    text = str(label_text(value))
-    match = _NOTATIONS[notation].fullmatch(text if is_number(value) and "." not in text else str(value))
+def _day(notation: str, text: str) -> date | None:
+    match = _NOTATIONS[notation].fullmatch(text)
     if match is None:
         return None
     found = match.groupdict()
     year, word = int(found["year"]), found.get("word")
+    year += 2000 * notation.endswith(_SHORT)
     if not found.get("sign") and year not in _YEARS:
         return None
     month = WORDS["months"].get(word.casefold(), -1) + 1 if word else int(found["month"])
@@ -448,6 +465,11 @@ def _day(notation: str, value: Any) -> date | None:
         return date(year, month, int(found.get("day", 1)))
     except ValueError:
         return None
+
+
+def _day_of_workbook(value: Any) -> date | None:
+    number = number_of(value)
+    return date(1899, 12, 30) + timedelta(int(number)) if number is not None and 10_000 <= number < 50_000 else None
 
 
 _LONGEST_CODE = 40

@@ -49,11 +49,11 @@ def draft_hierarchy(
 
     - numbers, also as text such as "169,0", "1.234,50" or, with one unit, "34 J.": nested intervals of round widths.
       Whole numbers that lie close together get a row for every number of the range.
-    - dates, moments and text that spells them: month, quarter, year, decade.
+    - dates, moments and text that spells them: month, quarter, year, decade; without a century, if none is told.
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
       ("low", "Bachelors", "strongly agree"): neighbors together.
     - codes, which are digits after a leading 0 or beside capital letters, and times: redaction from the right.
-    - categories, which are all else: rare values together, then groups of about the same number of rows.
+    - categories, which are all else: rare values together, then groups of similar numbers of rows; no answers apart.
 
     A column has a kind if 95 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not
     count, nor does text such as "n/a" or "k.A.". Values of another kind are one group up to the root, missing ones
@@ -136,8 +136,10 @@ def _with_missing(draft: Draft) -> Draft:
 
 def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
     values, counts = _present(every, weights)
+    is_code = _CODE_NAMES.search(name or "") is not None
+    is_date = not is_code and bool(WORDS["named dates"].keys() & {*split_words(name or "")})
     try:
-        return draft_dates(values, counts)
+        return draft_dates(values, counts, is_date)
     except AmbiguousDates as error:
         note = f"{error}; "
     except ValueError:
@@ -151,7 +153,7 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
     if enough(numeric, counts) and len(spelled) > _FEW_NAMES and not zeros:
         if name is not None and all(number == int(number) for number in spelled):
             called = f"the column is called {name!r}, so "
-            if _CODE_NAMES.search(name):
+            if is_code:
                 return _because(called, draft_codes(values, counts))
             if WORDS["nominal"].keys() & {*split_words(name)}:
                 long = max(spelled) >= _LONG_CODE
@@ -163,9 +165,9 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
     if not zeros:
         note = note or _almost("numbers", values, numeric)
     likely = map(looks_like_a_code, values)
-    if enough([own and (zeros or not number) for own, number in zip(likely, numeric, strict=True)], counts):
+    if enough([own and (zeros or is_code or not number) for own, number in zip(likely, numeric, strict=True)], counts):
         draft = draft_codes(values, counts)
-        if zeros or draft.hierarchy.length > 1:
+        if zeros or is_code or draft.hierarchy.length > 1:
             return _because(note, draft)
     return _because(note, draft_categories(every, weights))
 
@@ -198,18 +200,20 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     ('cat | hen', 'dog | cow')
     """
     order = sorted(range(len(values)), key=lambda i: (-counts[i], str(values[i]), type(values[i]).__name__))
+    order, apart = ([i for i in order if says_missing(values[i]) == is_missing] for is_missing in (False, True))
+    last: list[_Group] = [(sum(counts[i] for i in apart), apart)] if apart else []
     groups: list[_Group] = [(counts[i], [i]) for i in order]
     rare = _rare(counts, order)
     other = "rare values" if "other" in {str(value).strip().casefold() for value in values} else "other"
     levels: dict[str, list[tuple[Hashable, Hashable]]] = {}
     if rare:
         groups = [*groups[: -len(rare)], (sum(counts[i] for i in rare), rare)]
-        levels["rare values together"] = _group_labels(values, groups, set(rare), other)
+        levels["rare values together"] = _group_labels(values, [*groups, *last], set(rare), other)
     for n_groups in _group_numbers(len(groups)):
         groups = _merged(groups, n_groups)
-        levels[f"{n_groups} groups"] = _group_labels(values, groups, set(rare), other)
+        levels[f"{n_groups + len(last)} groups"] = _group_labels(values, [*groups, *last], set(rare), other)
     # The rows of a group are adjacent, so that a person can move them.
-    rows = [i for _, members in groups for i in members]
+    rows = [i for _, members in [*groups, *last] for i in members]
     ordered = {name: [level[i] for i in rows] for name, level in levels.items()}
     domain = [values[i] for i in rows]
     hierarchy, kept = useful(domain, one_node_each(ordered, domain))
@@ -288,13 +292,16 @@ def _pattern_of(*kinds: str) -> str:
 
 
 _END = r"[$€£]? ?-?\d+(?:[, ]\d{3})*(?:\.\d+)? ?[k%]?"
-_UNIT = r"(?: ?[a-zäöüß.]{1,8})?"
-_RANGE = re.compile(rf"([\[\](]?) ?({_END}){_UNIT}( ?[-–,;] ?| to | bis | and | a )({_END}){_UNIT} ?([\])\[]?)", re.I)
+_UNIT = r"(?: ?(?:[^\W\d_]|[.€$£]){1,8})?"
+_JOINT = r" ?[-–,;] ?| to | bis(?: unter)? | and | und | a | à | y | et "
+_RANGE = re.compile(rf"(?:de )?([\[\](]?) ?({_END}){_UNIT}({_JOINT})({_END}){_UNIT} ?([\])\[]?)", re.I)
 _BELOW = re.compile(rf"({_pattern_of('at most', 'below')})({_END}){_UNIT}", re.I)
 _ABOVE = re.compile(rf"({_pattern_of('at least', 'above')})({_END}){_UNIT}", re.I)
-_PLUS = re.compile(rf"({_END})(?: ?\+{_UNIT}| (?:and|or|und|oder) (?:{'|'.join(WORDS['and more'])}){_UNIT})", re.I)
+_MORE = "|".join(WORDS["and more"])
+_PLUS = re.compile(rf"({_END}){_UNIT}(?: ?\+| (?:and|or|und|oder|y|o|et|ou) (?:{_MORE})){_UNIT}", re.I)
 _NUMBERED = re.compile(
-    rf"(?:({'|'.join(WORDS['steps'])}) ?(\d{{1,2}})|(\d{{1,2}})(?:st|nd|rd|th|\.) ?(?:grade|class|klasse|year)?)"
+    rf"(?:([^\W\d_]{{3,}} |{'|'.join(WORDS['steps'])}) ?(\d{{1,2}})"
+    r"|(\d{1,2})(?:st|nd|rd|th|\.) ?(?:grade|class|klasse|year)?)"
 )
 
 # Names of columns that hold marks in single letters.
@@ -385,7 +392,7 @@ def _ranges_with(swapped: Mapping[int, int], texts: Sequence[str], counts: Seque
         assert low is not None
         assert high is not None
         if low.low == -inf:
-            text = ("<" if high.ends.endswith((")", "[")) else "≤") + high.ends.rstrip(")[]")
+            text = ("<" if high.ends.endswith((")", "[")) or "unter" in high.joint else "≤") + high.ends.rstrip(")[]")
         elif high.high == inf:
             text = (">" if low.starts.startswith(("(", "]")) else "≥") + low.starts.lstrip("([]")
         else:
@@ -399,7 +406,7 @@ def _range_of(text: str) -> _Range | None:
     found = _RANGE.fullmatch(text)
     if found:
         opening, low, joint, high, closing = found.groups()
-        ends = _range_end(low), _range_end(high)
+        ends, joint = (_range_end(low), _range_end(high)), low[len(low.rstrip()) :] + joint
         return _Range(*ends, opening + low.strip(), high.strip() + closing, joint) if ends[0] <= ends[1] else None
     below, above, plus = _BELOW.fullmatch(text), _ABOVE.fullmatch(text), _PLUS.fullmatch(text)
     if below:
@@ -430,7 +437,9 @@ def _scales(words: Sequence[str], called: str | None) -> Iterator[_Order]:
 def _numbered(words: Sequence[str]) -> list[_Order]:
     places: dict[str | None, dict[int, float]] = {}
     for i, word in enumerate(words):
-        if match := _NUMBERED.fullmatch(word):
+        before, _, last = word.rpartition(" ")
+        number = WORDS["Roman numerals"].get(last)
+        if match := _NUMBERED.fullmatch(word if number is None else f"{before} {number + 1}"):
             places.setdefault(match[1], {})[i] = float(match[2] or match[3])
     return [("grades", own, _between) for own in places.values()]
 

@@ -88,15 +88,15 @@ def opened(frame: Any) -> tuple[Any, list[str]]:
     return table, names
 
 
-def aliased(frame: Any, names: Sequence[Name]) -> tuple[Any, list[str]]:
+def aliased(frame: Any, names: Sequence[Name]) -> tuple[Frame, list[str]]:
     """Select columns under plain names, as narwhals needs text."""
     aliases = [f"column {i}" for i in range(len(names))]
     if isinstance(frame, pd.DataFrame):
-        return frame.iloc[:, _columns_at(frame.columns.tolist(), names)].set_axis(aliases, axis="columns"), aliases
+        places = _columns_at(frame.columns.tolist(), names)
+        return nw.from_native(frame.iloc[:, places].set_axis(aliases, axis="columns")), aliases
     table, known = opened(frame)
     _columns_at(known, names)
-    own = table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)])
-    return own.to_native(), aliases
+    return table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)]), aliases
 
 
 @dataclass(frozen=True)
@@ -140,10 +140,10 @@ def renamed(frame: Any) -> Renamed:
     if isinstance(frame, Renamed):
         return frame
     names = frame.columns.tolist() if isinstance(frame, pd.DataFrame) else opened(frame)[1]
-    native, _ = aliased(frame, names)
-    if isinstance(native, pd.DataFrame):
-        native = pd.DataFrame({alias: _without_categories(column) for alias, column in native.items()}, copy=False)
-    table: Frame = nw.from_native(native)
+    table, _ = aliased(frame, names)
+    if isinstance(frame, pd.DataFrame):
+        columns = {alias: _without_categories(column) for alias, column in table.to_native().items()}
+        table = nw.from_native(pd.DataFrame(columns, copy=False))
     plain = [_plain(column, dtype) for column, dtype in table.collect_schema().items()]
     return Renamed(table.with_columns(plain), tuple(names), type(frame))
 
@@ -225,8 +225,7 @@ def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) 
         aliases, table = [frame.alias(name) for name in names], frame.frame
         table = table.select(nw.col(*aliases, *_counts(table)))
     else:
-        native, aliases = aliased(frame, names)
-        table = nw.from_native(native)
+        table, aliases = aliased(frame, names)
     dtypes = table.collect_schema()
     if table.implementation.is_pandas():
         grouped = _first_rows(table.to_native(), aliases, lambda column: factorized(column)[0])
@@ -242,6 +241,8 @@ def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) 
         except TypeError as error:
             raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
         counts = grouped[COUNT].to_numpy()
+    for name, alias in zip(names, aliases, strict=True):
+        _check_years(name, grouped[alias])
     columns = {name: _python_values(grouped[alias], dtypes[alias]) for name, alias in zip(names, aliases, strict=True)}
     return Combinations(columns, counts.astype(np.int64))
 
@@ -321,8 +322,7 @@ def at_hand(frame: Any) -> Any:
 
 def sampled_values(frame: Any, name: Name, n: int) -> tuple[int, int, list[Any]]:
     """Count the values of a column, and take about n."""
-    native, (column,) = aliased(frame, [name])
-    table: Any = nw.from_native(native)
+    table, (column,) = aliased(frame, [name])
     there = table.filter(~missing(table, column))
     (n_rows,) = totals(table, rows=nw.len())
     n_there, n_distinct = totals(there, there=nw.len(), distinct=nw.col(column).n_unique())
@@ -412,6 +412,14 @@ def factorized(column: pd.Series) -> tuple[Ints, list[Any]]:
         raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
     known, firsts = np.unique(codes, return_index=True)
     return codes, column.iloc[firsts[known >= 0]].tolist()
+
+
+def _check_years(name: Name, column: Any) -> None:
+    """Raise for days outside of Python's calendar."""
+    if isinstance(column.dtype, nw.Date | nw.Datetime):
+        years = column.drop_nulls().dt.year()
+        if len(years) and not (years.min() >= 1 and years.max() <= 9999):
+            raise ValueError(f"column {name!r} must hold dates of the years 1 to 9999, got others; leave them empty")
 
 
 def _python_values(column: Any, dtype: Any) -> pd.Series:

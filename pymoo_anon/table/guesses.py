@@ -7,27 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from decimal import Decimal
 from math import ceil, log
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from pymoo_anon._messages import examples
+from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name, is_missing, read_numbers, tallied
 from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lettered, role_of_word, split_words
-from pymoo_anon.table.frames import (
-    COUNT,
-    aliased,
-    as_text,
-    combinations_of,
-    factorized,
-    fetched,
-    missing,
-    sampled_values,
-    totals,
-)
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
@@ -77,29 +67,47 @@ class Profile(NamedTuple):
     counts: Sequence[int]
 
     @property
+    def n_present(self) -> int:
+        """Number of rows with a value."""
+        return self.n_rows - self.n_missing
+
+    @property
     def is_unique(self) -> bool:
         """True if no value stands in two rows."""
-        return self.n_distinct == self.n_rows - self.n_missing and self.n_distinct > 1
+        return self.n_distinct == self.n_present and self.n_distinct > 1
 
     @property
     def is_nearly_unique(self) -> bool:
         """True if values average fewer than two rows."""
-        n_present = self.n_rows - self.n_missing
-        return n_present >= TELLING and 2 * self.n_distinct > n_present
+        return self.n_present >= TELLING and 2 * self.n_distinct > self.n_present
+
+    @property
+    def repeats(self) -> bool:
+        """True if values average at least five rows."""
+        return self.n_rows >= TELLING and self.n_present >= 5 * self.n_distinct
+
+    @property
+    def is_binary(self) -> bool:
+        """True if there are at most two values."""
+        return self.n_distinct <= 2 and self.n_rows >= TELLING
 
     @property
     def is_sampled(self) -> bool:
         """True if its values are a sample."""
         return len(self.counts) < len(self.values)
 
+    @classmethod
+    def of(cls, name: Name, values: Iterable[Any], counts: Iterable[int]) -> Profile:
+        """Build a profile of values with their numbers of rows."""
+        held = tallied(values, counts)
+        own, rows = zip(*held.values(), strict=True) if held else ((), ())
+        return cls(name, sum(rows), len(held) - (None in held), held.get(None, (None, 0))[1], own, rows)
+
     def without(self, texts: Collection[str]) -> Profile:
         """Return the profile with some texts counted as missing."""
-        held = [(value, n) for value, n in zip(self.values, self.counts, strict=True) if value not in (None, *texts)]
-        n_missing = self.n_rows - sum(n for _, n in held)
-        if n_missing == self.n_missing:
+        if not {*texts}.intersection(self.values):
             return self
-        values, counts = [value for value, _ in held] + [None], [n for _, n in held] + [n_missing]
-        return self._replace(n_distinct=len(held), n_missing=n_missing, values=values, counts=counts)
+        return Profile.of(self.name, [None if value in texts else value for value in self.values], self.counts)
 
     def __str__(self) -> str:
         """Spell the counts, without any value."""
@@ -124,10 +132,7 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
     for value in listed:
         if not isinstance(value, Hashable):
             raise TypeError(f"values must be single ones, such as text and numbers, got {type(value).__name__}")
-    held = tallied(listed, [1] * len(listed))
-    _, n_missing = held.get(None, (None, 0))
-    own, counts = [value for value, _ in held.values()], [count for _, count in held.values()]
-    return guess_of(Profile(name, len(listed), len(held) - (None in held), n_missing, own, counts))
+    return guess_of(Profile.of(name, listed, [1] * len(listed)))
 
 
 def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
@@ -139,46 +144,54 @@ def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
         ValueError: The frame has no row.
         TypeError: A column holds lists or the like.
     """
+    check_single_values(frame, names)
     return {profile.name: guess_of(profile) for profile in profiles_of(frame, names)}
 
 
 def guess_of(profile: Profile) -> Guess:
     """Guess the role of a counted column."""
-    looks = _Looks.of(profile)
-    role, reason = _role(profile, split_words(str(profile.name)), looks)
+    column = _Column(profile)
+    role, reason = column.role()
     danger = None
     if role in ("identifier", "person"):
         danger = reason
     elif profile.is_nearly_unique:
-        danger = f"it is nearly unique: {profile.n_distinct:,} values in {profile.n_rows - profile.n_missing:,} rows"
-    elif profile.n_distinct > 1 and looks.are_dates:
+        danger = f"it is nearly unique: {profile.n_distinct:,} values in {profile.n_present:,} rows"
+    elif profile.n_distinct > 1 and column.are_dates:
         danger = "it holds dates, which others may know of a person"
-    elif profile.n_distinct > 1 and looks.are_places:
+    elif profile.n_distinct > 1 and column.are_places:
         danger = "it holds coordinates, which are places of a person"
     return Guess(role, reason, danger)
 
 
 def kind_of_values(profile: Profile) -> str:
     """Return the kind of nearly all values of a column: "numbers", "dates" or "texts"."""
-    looks = _Looks.of(profile)
-    return "dates" if looks.are_dates else "numbers" if looks.numbers else "texts"
+    column = _Column(profile)
+    return "dates" if column.are_dates else "numbers" if column.numbers else "texts"
+
+
+def check_single_values(frame: Any, names: Sequence[Name]) -> None:
+    """Raise TypeError for columns of lists or objects."""
+    dtypes = frames.aliased(frame, names)[0].collect_schema().dtypes()
+    if nested := [name for name, dtype in zip(names, dtypes, strict=True) if dtype.is_nested()]:
+        raise TypeError(f"columns must hold single values, got lists or objects in {examples(nested)}; leave them out")
 
 
 def profiles_of(frame: Any, names: Sequence[Name]) -> list[Profile]:
     """Count the values of columns."""
-    (n_rows,) = totals(nw.from_native(aliased(frame, names)[0]), n=nw.len())
+    (n_rows,) = frames.totals(frames.aliased(frame, names)[0], n=nw.len())
     if not n_rows:
         raise ValueError("the table must have at least one row, got none")
     return [_profile_of(frame, name, n_rows) for name in names]
 
 
 def _profile_of(frame: Any, name: Name, n_rows: int) -> Profile:
-    found = combinations_of(frame, [name], MOST_VALUES + 2)
+    found = frames.combinations_of(frame, [name], MOST_VALUES + 2)
     values, counts = found.columns[name].astype(object), found.weights
     absent = values.isna().to_numpy()
     n_missing, n_distinct = int(counts[absent].sum()), int((~absent).sum())
     if n_distinct > MOST_VALUES:
-        n_missing, n_distinct, sample = sampled_values(frame, name, _SAMPLED)
+        n_missing, n_distinct, sample = frames.sampled_values(frame, name, _SAMPLED)
         return Profile(name, n_rows, n_distinct, n_missing, sample, [])
     own, weights = values[~absent].tolist(), counts[~absent].tolist()
     if n_missing:
@@ -223,20 +236,16 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _CONTACT = re.compile(r"(?<![\w.])[+(]?\d[\d ()/.-]{6,20}\d(?![\w.])|\S{1,80}@\S{3,80}")
 
 
-class _Looks(NamedTuple):
-    """Forms that nearly all values of a column have."""
+#: A role and its reason, or None where a rule does not apply.
+_Found: TypeAlias = tuple[str, str] | None
 
-    numbers: list[Decimal]
-    pattern: str | None
-    are_dates: bool
-    are_places: bool
-    are_names: bool
-    are_prose: bool
-    are_diagnoses: bool
-    known: str | None
 
-    @classmethod
-    def of(cls, profile: Profile) -> _Looks:
+class _Column:
+    """Profile of a column, words of its name, and forms that nearly all its values have."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile, self.words = profile, split_words(str(profile.name))
+        self.said = {word: role for word in self.words if (role := role_of_word(word)) is not None}
         values = [value for value in profile.values if value is not None]
         if len(values) > _SAMPLED:
             # Engines return values in any order.
@@ -244,7 +253,7 @@ class _Looks(NamedTuple):
         texts = [value.strip() for value in values if isinstance(value, str)]
         allowed = len(values) - ceil(_ALIKE_SHARE * len(values))
 
-        def alike(test: Callable[[Any], Any], among: Sequence[Any] = values) -> bool:
+        def alike(test: Callable[[Any], Any], among: Sequence[Any] = texts) -> bool:
             others = len(values) - len(among)
             for value in among:
                 others += not test(value)
@@ -254,32 +263,164 @@ class _Looks(NamedTuple):
 
         # Prose has letters.
         n_words = sum(len(_WORD.findall(text[:_LOOKED_AT])) for text in texts)
-        pattern = next((kind for kind, form in _PATTERNS.items() if alike(form.fullmatch, texts)), None)
-        if pattern == "phone numbers" and alike(_ONLY_DIGITS.fullmatch, texts):
-            # Codes may begin with 0, too.
-            pattern = None
-        if pattern is None and n_words > len(texts) and sum(map(_tells_contact, texts)) > _WITHIN * len(texts):
-            pattern = "texts with phone numbers or e-mail addresses"
-        numbers = [number for number in read_numbers(values, [1] * len(values))[0] if number is not None]
-        numbers = numbers if bool(values) and len(values) - len(numbers) <= allowed else []
-        near = bool(numbers) and all(-180 <= number <= 180 for number in numbers)
-        words = [text.casefold() for text in texts]
-        known = next((kind for kind in WORDS["kinds"] if alike(WORDS[kind].__contains__, words)), None)
-        return cls(
-            numbers=numbers,
-            pattern=pattern,
-            are_dates=alike(looks_like_a_date),
-            are_places=(near and not WORDS["places"].keys().isdisjoint(split_words(str(profile.name))))
-            or alike(_PLACE.fullmatch, texts),
-            are_names=alike(_is_name, texts),
-            are_prose=bool(texts) and (sum(map(len, texts)) >= _PROSE * len(values) or n_words >= _WORDY * len(values)),
-            are_diagnoses=alike(_ICD.fullmatch, texts) and 2 * sum("." in text for text in texts) > len(texts),
-            known=known if len(values) > 1 else None,
+        self.are_prose = bool(texts) and (
+            sum(map(len, texts)) >= _PROSE * len(values) or n_words >= _WORDY * len(values)
         )
+        self.pattern = next((kind for kind, form in _PATTERNS.items() if alike(form.fullmatch)), None)
+        if self.pattern == "phone numbers" and alike(_ONLY_DIGITS.fullmatch):
+            # Codes may begin with 0, too.
+            self.pattern = None
+        if self.pattern is None and n_words > len(texts) and sum(map(_tells_contact, texts)) > _WITHIN * len(texts):
+            self.pattern = "texts with phone numbers or e-mail addresses"
+        numbers = [number for number in read_numbers(values, [1] * len(values))[0] if number is not None]
+        self.numbers = numbers if bool(values) and len(values) - len(numbers) <= allowed else []
+        self.are_whole = bool(self.numbers) and all(number == number.to_integral_value() for number in self.numbers)
+        are_near = bool(self.numbers) and all(-180 <= number <= 180 for number in self.numbers)
+        self.are_places = (are_near and bool(WORDS["places"].keys() & self.words)) or alike(_PLACE.fullmatch)
+        self.are_dates = alike(looks_like_a_date, values)
+        self.are_names = alike(_is_name)
+        self.are_diagnoses = alike(_ICD.fullmatch) and 2 * sum("." in text for text in texts) > len(texts)
+        words = [text.casefold() for text in texts]
+        known = (kind for kind in WORDS["kinds"] if len(values) > 1 and alike(WORDS[kind].__contains__, words))
+        self.known = next(known, None)
 
-    @property
-    def are_whole(self) -> bool:
-        return bool(self.numbers) and all(number == number.to_integral_value() for number in self.numbers)
+    def role(self) -> tuple[str, str]:
+        """Return the role of the column and its reason.
+
+        Values of one form decide first, then the name, then all else about the values.
+        """
+        profile = self.profile
+        if profile.n_distinct == 0:
+            return "drop", "it holds no value at all"
+        if profile.n_distinct == 1 and not profile.n_missing and profile.n_rows > 1:
+            return "drop", "it holds one value, which tells nothing"
+        if self.pattern is not None:
+            return "identifier", f"it holds {self.pattern}"
+        if self.are_prose and profile.n_rows >= TELLING and not profile.repeats:
+            return "identifier", "it holds long texts, which may name persons"
+        return (self._by_name() if self.words else None) or self._by_values()
+
+    def _by_name(self) -> _Found:
+        profile, whole = self.profile, WORDS["whole"].get("".join(self.words))
+        if whole == "identifier":
+            if self.words[0] == "id" and not profile.is_nearly_unique and profile.n_rows >= TELLING:
+                told = "person", "the name says 'id', and values repeat: it tells whose row it is"
+                return None if profile.is_binary else told
+            if self._name_nobody():
+                whole = None
+        if whole is not None:
+            return whole, f"the name is {profile.name!r}, which {_MEANINGS[whole]}"
+        # Numbers of persons and things have no decimals.
+        if not self._is_count() and (not self.numbers or self.are_whole):
+            found = self._by_number() or self._by_identifier()
+            if found is not None:
+                return found
+        return self._by_attribute()
+
+    def _by_attribute(self) -> _Found:
+        words, said = self.words, self.said
+        if self.profile.repeats:
+            lettered = {word: role_of_lettered(word) for word in words}
+            said = said | {word: role for word, role in lettered.items() if role in ("quasi-identifier", "sensitive")}
+        exits, manners = ([word for word in words if word in WORDS[name]] for name in ("exits", "manners"))
+        if exits and manners:
+            return "sensitive", f"the name says {exits[0]!r} and {manners[0]!r}, which {_MEANINGS['sensitive']}"
+        relative = next((word for word in words if word in WORDS["relatives"]), None)
+        if relative is not None and self.are_names and self.profile.n_distinct >= TELLING:
+            return "identifier", f"the name says {relative!r}, and it holds names"
+        # The purpose of a loan or of a visit tells little about a person.
+        if words[-1] in WORDS["purposes"]:
+            return None
+        counts = self._is_count() and words[0] != "total"
+        of_rows = bool(self.numbers) and ceil(max(self.numbers)) not in _PERSON_WEIGHTS
+        pairs = list(zip(words, [*words[1:], ""], strict=True))
+        # The noun comes last, and in "ingresos del hogar" first.
+        for word, after in pairs if WORDS["of"].keys() & words else reversed(pairs):
+            role = said.get(word)
+            if role == "sensitive" and self.are_dates:
+                break
+            idle = (
+                (word in WORDS["times"] and (self.profile.is_binary or after in WORDS["units"]))
+                or (word in WORDS["weak"] and "sensitive" in said.values())
+                or (word in WORDS["weights"] and of_rows)
+                or (role == "quasi-identifier" and counts and not word.startswith(tuple(WORDS["family"])))
+            )
+            if role in ("quasi-identifier", "sensitive") and not idle:
+                return role, f"the name says {word!r}, which {_MEANINGS[role]}"
+        return None
+
+    def _by_number(self) -> _Found:
+        profile, words, ends = self.profile, self.words, tuple(WORDS["number ends"])
+        ids = [word for word in words if word in WORDS["numbers"] or word.endswith(ends) or _ends_in_id(word)]
+        if not ids:
+            return None
+        person = next(
+            (word for word in words if self.said.get(word) == "person" or word in WORDS["short persons"]), None
+        )
+        is_coded = bool(WORDS["codes"].keys() & words)
+        if person is not None and not is_coded and not self._name_nobody():
+            if profile.is_unique and (profile.is_nearly_unique or profile.n_rows < TELLING):
+                return "identifier", f"the name says {person!r} and {ids[0]!r}, and every value is another one"
+            return "person", f"the name says {person!r} and {ids[0]!r}, which tells whose row it is"
+        rooms = {room + number for room in WORDS["rooms"] for number in ("", *WORDS["number ends"])}
+        if profile.repeats or (is_coded and not profile.is_nearly_unique) or rooms & {*words}:
+            return None
+        place = self._word_for("quasi-identifier")
+        if place in ("location", "place", "area", "region") and not profile.is_nearly_unique:
+            return None
+        return "identifier", f"the name says {ids[0]!r}: a number of a person or of something that is theirs"
+
+    def _by_identifier(self) -> _Found:
+        if self._name_nobody():
+            return None
+        words, named = self.words, self._word_for("identifier")
+        is_described = (
+            words[-1] in WORDS["described"]
+            or self.said.get(words[-1]) in ("quasi-identifier", "sensitive")
+            or (named == "name" and bool(WORDS["named places"].keys() & words))
+        )
+        if named is not None and not (is_described and self.profile.repeats):
+            return "identifier", f"the name says {named!r}, which {_MEANINGS['identifier']}"
+        if len(words) == 1 and self._word_for("person") and not words[0].endswith(tuple(WORDS["described"])):
+            role = "identifier" if self.profile.is_unique or self.are_names else "person"
+            return role, f"the name says {words[0]!r}, which {_MEANINGS[role]}"
+        return None
+
+    def _by_values(self) -> tuple[str, str]:
+        profile = self.profile
+        if self.are_dates:
+            return "quasi-identifier", "it holds dates, which others may know of a person"
+        if self.are_places:
+            return "quasi-identifier", "it holds coordinates, which are places of a person"
+        if self.known is not None:
+            role = WORDS["kinds"][self.known]
+            return role, f"it holds {self.known}, which {_MEANINGS[role]}"
+        if self.are_whole and profile.n_distinct > 2 and all(number in _RECENT_YEARS for number in self.numbers):
+            return "quasi-identifier", "it holds years, which others may know of a person"
+        if self.are_diagnoses:
+            return "sensitive", "it holds codes of the ICD, which nobody should learn of a person"
+        if profile.is_unique and (not self.numbers or self.are_whole):
+            return "identifier", "every value is another one"
+        if not profile.is_nearly_unique:
+            return "other", "nothing tells what it is"
+        if not self.numbers and profile.values:
+            return "identifier", "nearly every value is another one"
+        return "other", "nearly every value is another number: a measurement, or a number of a person"
+
+    def _word_for(self, role: str) -> str | None:
+        return next((word for word, own in self.said.items() if own == role), None)
+
+    def _is_count(self) -> bool:
+        named = self.words[0] in WORDS["counts"] or self.words[-1] in ("count", "cnt", "anzahl")
+        return len(self.words) > 1 and named and self.are_whole and max(self.numbers) < 10_000
+
+    def _name_nobody(self) -> bool:
+        """Return whether values are too few for names.
+
+        Two say, for example, whether there is a telephone.
+        """
+        profile = self.profile
+        return profile.is_binary or (self.are_whole and profile.n_distinct <= _FEW_NUMBERS and profile.repeats)
 
 
 def _is_name(text: str) -> bool:
@@ -293,159 +434,8 @@ def _tells_contact(text: str) -> bool:
     return any("@" in one or _PATTERNS["phone numbers"].fullmatch(one) for one in found)
 
 
-def _role(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str]:
-    """Return the role of a column and its reason.
-
-    Values of one form decide first, then the name, then all else about the values.
-    """
-    if profile.n_distinct == 0:
-        return "drop", "it holds no value at all"
-    if profile.n_distinct == 1 and not profile.n_missing and profile.n_rows > 1:
-        return "drop", "it holds one value, which tells nothing"
-    if looks.pattern is not None:
-        return "identifier", f"it holds {looks.pattern}"
-    if looks.are_prose and profile.n_rows >= TELLING and not _repeats(profile):
-        return "identifier", "it holds long texts, which may name persons"
-    return _role_by_name(profile, words, looks) or _role_by_values(profile, looks)
-
-
-def _role_by_name(profile: Profile, words: list[str], looks: _Looks) -> tuple[str, str] | None:
-    if not words:
-        return None
-    whole = WORDS["whole"].get("".join(words))
-    if whole == "identifier" and words[0] == "id" and not profile.is_nearly_unique and profile.n_rows >= TELLING:
-        # Two values tell no persons apart.
-        if _are_two(profile):
-            return None
-        return "person", "the name says 'id', and values repeat: it tells whose row it is"
-    if whole is not None and not (whole == "identifier" and _name_nobody(profile, looks)):
-        return whole, f"the name is {profile.name!r}, which {_MEANINGS[whole]}"
-    said = {word: role for word in words if (role := role_of_word(word)) is not None}
-    # Numbers of persons and things have no decimals.
-    if not _is_count(words, looks) and (not looks.numbers or looks.are_whole):
-        found = _role_by_number(profile, words, said) or _role_by_identifier(profile, words, said, looks)
-        if found is not None:
-            return found
-    if _repeats(profile):
-        lettered = {word: role_of_lettered(word) for word in words}
-        said |= {word: role for word, role in lettered.items() if role in ("quasi-identifier", "sensitive")}
-    return _role_by_attribute(profile, words, said, looks)
-
-
-def _role_by_attribute(
-    profile: Profile, words: list[str], said: dict[str, str], looks: _Looks
-) -> tuple[str, str] | None:
-    exits, manners = ([word for word in words if word in WORDS[name]] for name in ("exits", "manners"))
-    if exits and manners:
-        return "sensitive", f"the name says {exits[0]!r} and {manners[0]!r}, which {_MEANINGS['sensitive']}"
-    relative = next((word for word in words if word in WORDS["relatives"]), None)
-    if relative is not None and looks.are_names and profile.n_distinct >= TELLING:
-        return "identifier", f"the name says {relative!r}, and it holds names"
-    # The purpose of a loan or of a visit tells little about a person.
-    if words[-1] in WORDS["purposes"]:
-        return None
-    few = _are_two(profile)
-    counts = _is_count(words, looks) and words[0] != "total"
-    of_rows = bool(looks.numbers) and ceil(max(looks.numbers)) not in _PERSON_WEIGHTS
-    for word, after in zip(reversed(words), ["", *reversed(words[1:])], strict=True):
-        role = said.get(word)
-        if role == "sensitive" and looks.are_dates:
-            break
-        idle = (
-            (word in WORDS["times"] and (few or after in WORDS["units"]))
-            or (word in WORDS["weak"] and "sensitive" in said.values())
-            or (word in WORDS["weights"] and of_rows)
-            or (role == "quasi-identifier" and counts and not word.startswith(tuple(WORDS["family"])))
-        )
-        if role in ("quasi-identifier", "sensitive") and not idle:
-            return role, f"the name says {word!r}, which {_MEANINGS[role]}"
-    return None
-
-
-def _is_count(words: list[str], looks: _Looks) -> bool:
-    named = len(words) > 1 and (words[0] in WORDS["counts"] or words[-1] in ("count", "cnt", "anzahl"))
-    return named and looks.are_whole and max(looks.numbers) < 10_000
-
-
-def _role_by_number(profile: Profile, words: list[str], said: dict[str, str]) -> tuple[str, str] | None:
-    ends = tuple(WORDS["number ends"])
-    ids = [word for word in words if word in WORDS["numbers"] or word.endswith(ends) or _ends_in_id(word)]
-    if not ids:
-        return None
-    person = next((word for word, role in said.items() if role == "person"), None)
-    coded = not WORDS["codes"].keys().isdisjoint(words)
-    if person is not None and not coded:
-        if profile.is_unique and (profile.is_nearly_unique or profile.n_rows < TELLING):
-            return "identifier", f"the name says {person!r} and {ids[0]!r}, and every value is another one"
-        return "person", f"the name says {person!r} and {ids[0]!r}, which tells whose row it is"
-    rooms = {room + number for room in WORDS["rooms"] for number in ("", *WORDS["number ends"])}
-    if _repeats(profile) or (coded and not profile.is_nearly_unique) or not rooms.isdisjoint(words):
-        return None
-    place = next((word for word in words if said.get(word) == "quasi-identifier"), None)
-    if place in ("location", "place", "area", "region") and not profile.is_nearly_unique:
-        return None
-    return "identifier", f"the name says {ids[0]!r}: a number of a person or of something that is theirs"
-
-
 def _ends_in_id(word: str) -> bool:
     return word.endswith("id") and role_of_word(word[:-2]) is not None
-
-
-def _repeats(profile: Profile) -> bool:
-    return profile.n_rows >= TELLING and profile.n_rows - profile.n_missing >= 5 * profile.n_distinct
-
-
-def _are_two(profile: Profile) -> bool:
-    return profile.n_distinct <= 2 and profile.n_rows >= TELLING
-
-
-def _name_nobody(profile: Profile, looks: _Looks) -> bool:
-    """Return whether values are too few for names.
-
-    Two say, for example, whether there is a telephone.
-    """
-    return _are_two(profile) or (looks.are_whole and profile.n_distinct <= _FEW_NUMBERS and _repeats(profile))
-
-
-def _role_by_identifier(
-    profile: Profile, words: list[str], said: dict[str, str], looks: _Looks
-) -> tuple[str, str] | None:
-    if _name_nobody(profile, looks):
-        return None
-    named = next((word for word in words if said.get(word) == "identifier"), None)
-    described = (
-        words[-1] in WORDS["described"]
-        or said.get(words[-1]) in ("quasi-identifier", "sensitive")
-        or (named == "name" and not WORDS["named places"].keys().isdisjoint(words))
-    )
-    if named is not None and not (described and _repeats(profile)):
-        return "identifier", f"the name says {named!r}, which {_MEANINGS['identifier']}"
-    if len(words) == 1 and said.get(words[0]) == "person" and not words[0].endswith(tuple(WORDS["described"])):
-        if profile.is_unique:
-            return "identifier", f"the name says {words[0]!r}, and every value is another one"
-        return "person", f"the name says {words[0]!r}, which {_MEANINGS['person']}"
-    return None
-
-
-def _role_by_values(profile: Profile, looks: _Looks) -> tuple[str, str]:
-    if looks.are_dates:
-        return "quasi-identifier", "it holds dates, which others may know of a person"
-    if looks.are_places:
-        return "quasi-identifier", "it holds coordinates, which are places of a person"
-    if looks.known is not None:
-        role = WORDS["kinds"][looks.known]
-        return role, f"it holds {looks.known}, which {_MEANINGS[role]}"
-    if looks.are_whole and profile.n_distinct > 2 and all(number in _RECENT_YEARS for number in looks.numbers):
-        return "quasi-identifier", "it holds years, which others may know of a person"
-    if looks.are_diagnoses:
-        return "sensitive", "it holds codes of the ICD, which nobody should learn of a person"
-    if profile.is_unique and (not looks.numbers or looks.are_whole):
-        return "identifier", "every value is another one"
-    if profile.is_nearly_unique:
-        if not looks.numbers and profile.values:
-            return "identifier", "nearly every value is another one"
-        return "other", "nearly every value is another number: a measurement, or a number of a person"
-    return "other", "nothing tells what it is"
 
 
 # --- redundant columns ------------------------------------------------------------------------------------------------
@@ -470,12 +460,12 @@ def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
     pairs = [(name, names[0]) for names in alike.values() for name in names[1:]]
     if not pairs:
         return {}
-    native, aliases = aliased(frame, [name for pair in pairs for name in pair])
-    columns = zip(map(as_text, aliases[::2]), map(as_text, aliases[1::2]), strict=True)
+    table, aliases = frames.aliased(frame, [name for pair in pairs for name in pair])
+    columns = zip(map(frames.as_text, aliases[::2]), map(frames.as_text, aliases[1::2]), strict=True)
     same = [
         nw.when((a == b) | (a.is_null() & b.is_null())).then(nw.lit(1)).otherwise(nw.lit(0)).sum() for a, b in columns
     ]
-    counts = totals(nw.from_native(native), **{f"pair {i}": own for i, own in enumerate(same)})
+    counts = frames.totals(table, **{f"pair {i}": own for i, own in enumerate(same)})
     return {a: b for (a, b), n in zip(pairs, counts, strict=True) if n == profiles[0].n_rows}
 
 
@@ -489,14 +479,13 @@ def nearly_empty_rows(frame: Any, profiles: Sequence[Profile]) -> tuple[int, lis
     # Without gaps in most columns there is no such row, and none is read.
     if len(compared) < _FEWEST_COMPARED or 2 * sum(own.n_missing > 0 for own in compared) <= len(compared):
         return 0, []
-    native, aliases = aliased(frame, [own.name for own in compared])
-    table: Any = nw.from_native(native)
-    n_gaps = nw.sum_horizontal(*(missing(table, alias).cast(nw.Int64) for alias in aliases))
-    found = table.with_columns(n_gaps.alias(COUNT)).filter(nw.col(COUNT) * 2 > len(aliases))
-    (n,) = totals(found, n=nw.len())
+    table, aliases = frames.aliased(frame, [own.name for own in compared])
+    n_gaps = nw.sum_horizontal(*(frames.missing(table, alias).cast(nw.Int64) for alias in aliases))
+    found = table.with_columns(n_gaps.alias(frames.COUNT)).filter(nw.col(frames.COUNT) * 2 > len(aliases))
+    (n,) = frames.totals(found, n=nw.len())
     if not 0 < n <= _RARE * compared[0].n_rows:
         return 0, []
-    fullest = fetched(found.sort(COUNT).head(1)).select(aliases).row(0)
+    fullest = frames.fetched(found.sort(frames.COUNT).head(1)).select(aliases).row(0)
     return n, [value for value in fullest if not is_missing(value)]
 
 
@@ -515,8 +504,7 @@ def decided_columns(
     if len(names) < 2:
         return found
     wanted = list(dict.fromkeys([*own, names[0] if person is None else person]))
-    native, aliases = aliased(frame, wanted)
-    table: Any = nw.from_native(native)
+    table, aliases = frames.aliased(frame, wanted)
     alias = dict(zip(wanted, aliases, strict=True))
     some = _first_codes(table)
     for place, name in enumerate(names[:-1]):
@@ -531,13 +519,13 @@ def decided_columns(
             continue
         # Count rows of persons beyond the first of each value.
         persons = table if person is None else table.select(alias[name], alias[person]).unique()
-        n_tied = totals(persons, n=nw.len())[0] - own[name].n_distinct - (own[name].n_missing > 0)
+        n_tied = frames.totals(persons, n=nw.len())[0] - own[name].n_distinct - (own[name].n_missing > 0)
         telling = {other for other, profile in own.items() if n_tied * _surprise(profile) > _SURE} - {name}
         tested = [alias[other] for other in likely if other in telling]
         if not tested:
             continue
         groups = table.group_by([alias[name]], drop_null_keys=False).agg(nw.col(*tested).n_unique())
-        most = fetched(groups.select(nw.col(*tested).max())).rows(named=True)[0]
+        most = frames.fetched(groups.select(nw.col(*tested).max())).rows(named=True)[0]
         decided = [other for other in likely if most.get(alias[other]) == 1]
         if 2 * len(decided) <= len(telling):
             found |= {other: name for other in decided if other in names[place + 1 :] and other not in found}
@@ -552,6 +540,6 @@ def _surprise(profile: Profile) -> float:
 
 def _first_codes(table: Any) -> Any:
     names = table.collect_schema().names()
-    head = fetched(table.head(int(np.clip(_COMPARED / len(names) ** 2, _FEWEST_ROWS, _MOST_COMPARED_ROWS))))
-    columns = [factorized(pd.Series(head[name].to_list(), dtype=object))[0] for name in names]
+    head = frames.fetched(table.head(int(np.clip(_COMPARED / len(names) ** 2, _FEWEST_ROWS, _MOST_COMPARED_ROWS))))
+    columns = [frames.factorized(pd.Series(head[name].to_list(), dtype=object))[0] for name in names]
     return np.column_stack([np.unique(codes, return_inverse=True)[1] for codes in columns])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
+from math import isinf
 from numbers import Integral, Number
 from typing import Any
 
@@ -280,19 +281,22 @@ class Hierarchy(Keyed):
         """Find the positions of Python values in the domain, (n,) int64.
 
         It is -1 for a value that is not in the domain. A number matches the same number or its bin (but no text: see
-        `with_numbers`), a text the same text, None the missing value, anything else the same value or its `str`. In a
-        domain of days, which are dates or their ISO text, a date, a moment and the ISO text of either match their day.
-        An empty text that is no value of the domain is missing.
+        `with_numbers`), a text the same text, anything else the same value or its `str`. Where the domain holds days,
+        which are dates or their ISO text, and no moments, a date, a moment and the ISO text of either match their day.
+        None, NaN, NaT and an empty text that is no value of the domain match None, the missing value.
         """
-        bins = self.bins
-        if bins is not None:
-            missing = self.n_values - 1 if self.domain[-1] is None else -1
-            empty = (value is None or (isinstance(value, str) and not value) for value in values)
-            found = [missing if gone else bins.find(value) for gone, value in zip(empty, values, strict=True)]
+        find: Callable[[Any], int]
+        if self.bins is not None:
+            missing, find = self.n_values - 1 if self.domain[-1] is None else -1, self.bins.find
         else:
-            positions, days = {same_as(value): i for i, value in enumerate(self.domain)}, _days(self.domain)
-            found = [_place(value, positions, days) for value in values]
-        return np.array(found, dtype=np.int64).reshape(-1)
+            positions = {same_as(value): i for i, value in enumerate(self.domain)}
+            missing, find = positions.get(None, -1), partial(_place, positions, _days(self.domain))
+
+        def place(value: Any) -> int:
+            found = -1 if is_missing(value) else find(value)
+            return missing if found < 0 and (is_missing(value) or value == "") else found
+
+        return np.array([place(value) for value in values], dtype=np.int64).reshape(-1)
 
     def run_label(self, first: int, last: int) -> Hashable:
         """Return the label of the values first..last.
@@ -317,8 +321,9 @@ class Hierarchy(Keyed):
         r"""Write the hierarchy in ARX's layout, or return the text.
 
         Raises:
-            ValueError: A file cannot hold the labels: they contain NUL, those of the top level are all empty, the first
-                row would be read as a header, or an empty text as a missing value.
+            ValueError: A file cannot hold the labels: two are one text, such as 1 and "1", they contain NUL, those of
+                the top level are all empty, the first row would be read as a header, or an empty text as a missing
+                value.
             OSError: The file cannot be written.
 
         >>> Hierarchy.flat(["Female", "Male"]).to_csv()
@@ -438,25 +443,24 @@ def _check_coarser(level: int, groups: Ints, labels: Sequence[Sequence[Hashable]
         )
 
 
-def _place(value: Any, positions: Mapping[Hashable, int], days: Mapping[date | None, int]) -> int:
+def _place(positions: Mapping[Hashable, int], days: Mapping[date | None, int], value: Any) -> int:
     position = positions.get(same_as(value), -1)
     if position < 0 and isinstance(value, bool):
         position = positions.get(str(value), positions.get(str(value).lower(), -1))
-    elif position < 0 and not isinstance(value, Number | str):
+    elif position < 0 and (not isinstance(value, Number | str) or (isinstance(value, float) and isinf(value))):
+        # No text spells an infinite number in a domain of numbers.
         position = positions.get(str(value), -1)
     if position < 0 and days:
         position = days.get(day_of(value), -1)
-    if position < 0 and value == "":
-        position = positions.get(None, -1)
     return position
 
 
 def _days(domain: Sequence[Hashable]) -> dict[date | None, int]:
-    present = [value for value in domain if value is not None]
-    if not all(map(is_day, present)):
-        return {}
-    days = {day_of(value): i for i, value in enumerate(domain) if value is not None}
-    return days if len(days) == len(present) else {}
+    """Return the places of days, or nothing beside moments or double days."""
+    places = [i for i, value in enumerate(domain) if is_day(value)]
+    days = {day_of(domain[i]): i for i in places}
+    n_with_time = sum(day_of(value) is not None for value in domain) - len(places)
+    return days if len(days) == len(places) and not n_with_time else {}
 
 
 def fitted(name: Name, hierarchy: Hierarchy, values: Sequence[Any], missing: bool = False) -> tuple[Hierarchy, Ints]:

@@ -10,13 +10,21 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from math import floor
-from typing import Any
+from math import floor, inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from pymoo_anon._files import replaced
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.table.delimited import check_last_column, csv_rows, separators_of, text_of_file, without_header
 from pymoo_anon.table.domain_values import ROOT, ascending, is_missing, number_of, same_as, spelled
 from pymoo_anon.table.hierarchy import Hierarchy, matched
+from pymoo_anon.typing import Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.table.guesses import Profile
 
 # The name of the file in messages. Callers know which file they check.
 _NAME = "the file"
@@ -99,7 +107,7 @@ class _Findings(list[Finding]):
 def _read_rows(source: Any, found: _Findings) -> list[list[str]]:
     try:
         text = text_of_file(source, _NAME)[1].rstrip("\r\n")
-        rows = list(csv_rows(text, separators_of(_NAME, text)[1][0], _NAME))
+        rows = list(csv_rows(text, separators_of(_NAME, text)[0], _NAME))
     except ValueError as error:
         found.add("error", error)
         return []
@@ -182,15 +190,10 @@ def merged(hierarchy: Hierarchy, level: int, labels: Sequence[Hashable], new: Ha
     >>> merged(cities, 1, ["FR", "DE"], "EU").labels[1:]
     (('EU', 'IT'), ('south',))
     """
-    columns = _columns(hierarchy, level, level, labels)
-    _check_free(columns[level], new, labels)
-    first = columns[level].index(labels[0])
-    for place, label in enumerate(list(columns[level])):
-        if label in labels:
-            columns[level][place] = new
-            for above in columns[level + 1 :]:
-                above[place] = above[first]
-    return Hierarchy(columns, hierarchy.bins)
+    places = _places(hierarchy, level, level, labels)
+    _check_free(hierarchy, level, new, labels)
+    first = hierarchy.columns()[level].index(labels[0])
+    return _regrouped(hierarchy, level, places, new, first)
 
 
 def moved(hierarchy: Hierarchy, level: int, members: Sequence[Hashable], label: Hashable) -> Hierarchy:
@@ -200,15 +203,10 @@ def moved(hierarchy: Hierarchy, level: int, members: Sequence[Hashable], label: 
     >>> moved(cities, 1, ["Paris"], "DE").groups.tolist()
     [[0, 1, 2], [0, 0, 1], [0, 0, 1]]
     """
-    columns = _columns(hierarchy, level, level - 1, members)
-    if label not in columns[level]:
+    places = _places(hierarchy, level, level - 1, members)
+    if label not in hierarchy.labels[level]:
         raise ValueError(f"level {level} must have the groups that are named, got {label!r} without one")
-    first = columns[level].index(label)
-    for place, member in enumerate(columns[level - 1]):
-        if member in members:
-            for above in columns[level:]:
-                above[place] = above[first]
-    return Hierarchy(columns, hierarchy.bins)
+    return _regrouped(hierarchy, level, places, label, hierarchy.columns()[level].index(label))
 
 
 def split(hierarchy: Hierarchy, level: int, members: Sequence[Hashable], new: Hashable) -> Hierarchy:
@@ -217,12 +215,9 @@ def split(hierarchy: Hierarchy, level: int, members: Sequence[Hashable], new: Ha
     >>> split(Hierarchy.flat(["Bonn", "Paris"]), 1, ["Bonn"], "DE").labels[1]
     ('DE', '*')
     """
-    columns = _columns(hierarchy, level, level - 1, members)
-    _check_free(columns[level], new, ())
-    for place, member in enumerate(columns[level - 1]):
-        if member in members:
-            columns[level][place] = new
-    return Hierarchy(columns, hierarchy.bins)
+    places = _places(hierarchy, level, level - 1, members)
+    _check_free(hierarchy, level, new)
+    return _regrouped(hierarchy, level, places, new)
 
 
 def with_widths(hierarchy: Hierarchy, widths: Sequence[float]) -> Hierarchy:
@@ -233,29 +228,26 @@ def with_widths(hierarchy: Hierarchy, widths: Sequence[float]) -> Hierarchy:
     >>> with_widths(Hierarchy.flat(["17", "23", "41"]), [10, 20]).labels[1:]
     (('10–19', '20–29', '40–49'), ('0–19', '20–39', '40–59'), ('*',))
     """
-    numbers = {value: number_of(value) for value in hierarchy.domain if value is not None}
-    odd = [value for value, number in numbers.items() if number is None]
-    if odd or not numbers:
+    numbers = [None if value is None else number_of(value) for value in hierarchy.domain]
+    present = [number for number in numbers if number is not None]
+    odd = [value for value, number in zip(hierarchy.domain, numbers, strict=True) if number is None is not value]
+    if odd or not present:
         raise ValueError(f"intervals need numbers, got {examples(odd) or 'none'}")
     if not widths:
         raise ValueError("widths must name at least one width, got none")
+    if not all(0 < width < inf for width in widths):
+        raise ValueError(f"widths must be positive and finite, got {examples(list(widths))}")
     exact = [Decimal(str(width)) for width in widths]
-    if min(exact) <= 0:
-        raise ValueError(f"widths must be positive, got {examples(list(widths))}")
-    present = [number for number in numbers.values() if number is not None]
     low, high = (floor(end / exact[-1]) * exact[-1] for end in (min(present), max(present)))
     ends = [int(one) if one == int(one) else float(one) for one in (low, high + exact[-1], *exact)]
-    made = Hierarchy.intervals(ends[0], ends[1], ends[3:], step=ends[2])
-    places = dict(zip(numbers, made.encode(present).tolist(), strict=True))
-    columns = [
-        [None if value is None else column[places[value]] for value in hierarchy.domain]
-        for column in made.columns()[:-1]
-    ]
+    made = Hierarchy.intervals(ends[0], ends[1], ends[3:], step=ends[2]).with_missing()
+    places = made.encode(numbers).tolist()
+    columns = [[column[place] for place in places] for column in made.columns()[:-1]]
     return Hierarchy([hierarchy.domain, *columns, [ROOT] * hierarchy.n_values])
 
 
-def _columns(hierarchy: Hierarchy, level: int, named: int, labels: Sequence[Hashable]) -> list[list[Hashable]]:
-    """Check the named labels of a level, and return all labels by level."""
+def _places(hierarchy: Hierarchy, level: int, named: int, labels: Sequence[Hashable]) -> list[int]:
+    """Find the values with some labels at a level, or raise."""
     if not 1 <= level <= hierarchy.length:
         raise ValueError(f"level must be from 1 to {hierarchy.length}, got {level!r}")
     unknown = [label for label in labels if label not in hierarchy.labels[named]]
@@ -263,9 +255,73 @@ def _columns(hierarchy: Hierarchy, level: int, named: int, labels: Sequence[Hash
         raise ValueError(f"a change must name at least one group of level {named}, got none")
     if unknown:
         raise ValueError(f"level {named} must have the groups that are named, got {examples(unknown)} without one")
-    return [list(column) for column in hierarchy.columns()]
+    return [place for place, label in enumerate(hierarchy.columns()[named]) if label in labels]
 
 
-def _check_free(column: Sequence[Hashable], new: Hashable, besides: Sequence[Hashable]) -> None:
-    if new == "" or (new in column and new not in besides):
+def _check_free(hierarchy: Hierarchy, level: int, new: Hashable, besides: Sequence[Hashable] = ()) -> None:
+    if new == "" or (new in hierarchy.labels[level] and new not in besides):
         raise ValueError(f"a group must have a label of its own, got {new!r}")
+
+
+def _regrouped(
+    hierarchy: Hierarchy, level: int, places: Sequence[int], label: Hashable, like: int | None = None
+) -> Hierarchy:
+    """Relabel values at a level, and above like another value."""
+    columns = [list(column) for column in hierarchy.columns()]
+    for place in places:
+        columns[level][place] = label
+        if like is not None:
+            for above in columns[level + 1 :]:
+                above[place] = above[like]
+    return Hierarchy(columns, hierarchy.bins)
+
+
+# --- files that are open ----------------------------------------------------------------------------------------------
+
+
+class OpenHierarchy(NamedTuple):
+    """Hierarchy of a column, beside its values."""
+
+    text: str  # The content of its file
+    findings: Sequence[Finding]  # Errors, warnings and notes of a check against the values
+    hierarchy: Hierarchy | None  # The hierarchy, or None where the file holds none
+    rows: Ints  # (n_values,) int64, the rows of each value of its domain, zeros for a sampled column
+
+    def rows_of(self, level: int) -> Ints:
+        """Return the rows of each group of a level."""
+        assert self.hierarchy is not None
+        n_groups = int(self.hierarchy.n_groups[level])
+        return np.bincount(self.hierarchy.groups[level], self.rows, n_groups).astype(np.int64)
+
+
+def open_hierarchy(path: Path, profile: Profile) -> OpenHierarchy:
+    """Read and check a hierarchy, and count the rows of its values."""
+    text, values = text_of_file(path, str(path))[1], None if profile.is_sampled else list(profile.values)
+    findings = check_hierarchy(io.StringIO(text), values)
+    try:
+        hierarchy = Hierarchy.from_csv(io.StringIO(text))
+    except ValueError:
+        return OpenHierarchy(text, findings, None, np.zeros(0, dtype=np.int64))
+    rows = np.zeros(hierarchy.n_values, dtype=np.int64)
+    if values is not None:
+        try:
+            places = matched(hierarchy, values).encode(values)
+        except ValueError:
+            places = hierarchy.encode(values)
+        known = places >= 0
+        np.add.at(rows, places[known], np.array(profile.counts)[known])
+    return OpenHierarchy(text, findings, hierarchy, rows)
+
+
+def change_hierarchy(path: Path, text: str, known: str | None = None) -> str:
+    """Write a hierarchy file anew, and return its content before.
+
+    ValueError is raised where the text is no hierarchy, or the file is no longer what was `known` of it.
+    """
+    Hierarchy.from_csv(io.StringIO(text))
+    before = text_of_file(path, str(path))[1]
+    if known is not None and before != known:
+        raise ValueError(f"{path} has changed meanwhile; read it again, and repeat the change")
+    with replaced(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="")
+    return before

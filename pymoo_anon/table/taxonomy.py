@@ -266,6 +266,7 @@ def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
     # Logarithms of the number of nearest cuts, and of those that split the node.
     ways = np.empty(n_nodes, dtype=np.float64)
     split_ways = np.empty(n_nodes, dtype=np.float64)
+    shares = np.empty(n_nodes, dtype=np.float64)
     for s in range(len(strings)):
         bits = strings[s]
         # Backwards in preorder the costs of all children are known before their parent's.
@@ -283,45 +284,41 @@ def closest_cuts(strings, spans, draws):  # type: ignore[no-untyped-def]
                 split_ways[node] += ways[child]
                 child = spans[child, 2]
             if end == node + 1 or merge_cost[node] < split_cost[node]:
-                ways[node] = 0.0
+                ways[node], shares[node] = 0.0, 1.0
             elif merge_cost[node] > split_cost[node]:
-                ways[node] = split_ways[node]
+                ways[node], shares[node] = split_ways[node], -1.0
             else:
                 ways[node] = np.logaddexp(0.0, split_ways[node])
-        # Forwards a node is decided before those below it, and below one group nothing is left to decide. A node in a
-        # tie becomes one group with the share of its nearest cuts in which it is one. A draw of 0 always makes it one,
-        # even if the share is too small for a float: hence <=.
-        node = 0
-        while node < n_nodes:
-            merges = merge_cost[node] < split_cost[node] or (
-                merge_cost[node] == split_cost[node] and draws[s, node] <= np.exp(-ways[node])
-            )
-            node = _decide(cuts[s], spans, node, merges)
+                shares[node] = np.exp(-ways[node])
+        _cut(cuts[s], spans, shares, draws[s])
+    return cuts
+
+
+@njit()
+def random_cuts(strings, spans, shares, draws):  # type: ignore[no-untyped-def]
+    """Draw random cuts of all trees, (n, n_bits) Boolean. Bits that no tree covers stay as they are."""
+    cuts = strings.copy()
+    for s in range(len(strings)):
+        _cut(cuts[s], spans, shares, draws[s])
     return cuts
 
 
 @njit(inline="always")
-def _decide(bits, spans, node, merges):  # type: ignore[no-untyped-def]
-    first, last, end = spans[node, 0], spans[node, 1], spans[node, 2]
-    if merges:
-        bits[first : last - 1] = False
-        return end
-    child = spans[node + 1, 2] if end > node + 1 else end
-    while child < end:
-        bits[spans[child, 0] - 1] = True
-        child = spans[child, 2]
-    return node + 1
-
-
-@njit()
-def random_cuts(strings, spans, merges, draws):  # type: ignore[no-untyped-def]
-    """Draw random cuts of all trees, (n, n_bits) Boolean. Bits that no tree covers stay as they are."""
-    cuts = strings.copy()
-    for s in range(len(strings)):
-        node = 0
-        while node < len(spans):
-            node = _decide(cuts[s], spans, node, draws[s, node] < merges[node])
-    return cuts
+def _cut(bits, spans, shares, draws):  # type: ignore[no-untyped-def]
+    """Merge nodes with probability, from the roots down. Below one group nothing is left to decide."""
+    node = 0
+    while node < len(spans):
+        first, last, end = spans[node, 0], spans[node, 1], spans[node, 2]
+        # A draw of 0 merges even if the share is too small for a float.
+        if draws[node] <= shares[node]:
+            bits[first : last - 1] = False
+            node = end
+            continue
+        child = spans[node + 1, 2] if end > node + 1 else end
+        while child < end:
+            bits[spans[child, 0] - 1] = True
+            child = spans[child, 2]
+        node += 1
 
 
 def valid_cuts(strings: Bools, spans: Ints) -> Bools:

@@ -22,8 +22,7 @@ Classes stand in a module, and not in a function: a search that is resumed pickl
 
 from pymoo_anon.testing.algorithms import check_algorithm
 from pymoo_anon.testing.objectives import check_objective
-from pymoo_anon.testing.operators import check_operator
-from pymoo_anon.testing.problems import check_problem
+from pymoo_anon.testing.problems import check_operator, check_problem
 from pymoo_anon.testing.support import small_problems
 
 __all__ = ["check_algorithm", "check_objective", "check_operator", "check_problem", "small_problems"]

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import chain
 from numbers import Real
@@ -51,15 +51,35 @@ _MOST_PROVEN = 1000
 _STRINGS = 8
 
 
-@dataclass
-class Case:
-    """Nodes of one lattice with their classes and natural values."""
+class _Case:
+    """An objective on nodes of one lattice."""
 
-    problem: LatticeProblem
-    X: Ints
-    batches: list[tuple[Ints, EquivalenceClasses]]
-    classes: list[EquivalenceClasses]
-    values: Floats
+    def __init__(self, objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> None:
+        self.objective, self.problem, self.X = objective, problem, support.some_nodes(problem, rng)
+        F = called(f"{objective!r} must measure every generalization of a table", problem.compute, self.X)
+        self.batches = [(rows, batch.copy()) for rows, batch in problem._grouped(self.X)]
+        classes = {int(row): one for rows, batch in self.batches for row, one in zip(rows, batch, strict=True)}
+        self.classes = [classes[row] for row in range(len(self.X))]
+        self.values = np.empty(len(self.X))
+        for rows, batch in self.batches:
+            duty = f"{objective!r} must measure any number of generalizations"
+            self.values[rows] = called(duty, _of, objective, batch)
+        self.minimised: Floats = -self.values + 0.0 if objective.maximize else self.values
+        duty = f"{objective!r} must have the same value in a search as by itself"
+        check_same(duty, self.values, problem.natural(F)[:, 0], self.at)
+        check_same(duty, self.minimised, F[:, 0], self.at)
+        self.maps, _ = problem.group_maps(self.X)
+        self.counts = np.array([int(one.n_suppressed[0]) for one in self.classes])
+        self.class_of = np.concatenate([problem.equivalence_classes(x).class_of for x in self.X])
+        self.suppressed = np.array([~one.kept[own] for one, own in zip(self.classes, self.class_of, strict=True)])
+        # Whether the node of a row specializes the node of a column.
+        self.below: Bools = np.all(self.X[:, np.newaxis] <= self.X[np.newaxis], axis=2)
+
+    @cached_property
+    def family(self) -> Any:
+        """Bounds of the objective."""
+        assert self.objective.bounding is not None
+        return called(f"bounding of {self.objective!r} must take it", self.objective.bounding, self.objective)
 
     def at(self, row: int) -> str:
         """Describe a node for an error message."""
@@ -68,6 +88,32 @@ class Case:
             f", at x = {typed(self.X[row])} under {self.problem.suppression!r}, with classes of sizes "
             f"{typed(own.sizes)} and kept {typed(own.kept)}"
         )
+
+    @cached_property
+    def floors(self) -> Floats:
+        floors, family = np.full(len(self.X), -np.inf), self.family
+        if family.has_floor:
+            terms = family.attribute_floors(self.problem.table.tuples, self.maps)
+            if terms is not None:
+                floors = np.asarray(terms, dtype=float).sum(axis=1)
+            if family.floor_rises:
+                rising = [_of_one(self, "floor_of_generalizations", one) for one in self.classes]
+                floors = np.maximum(floors, rising)
+        return floors
+
+    def bound_below(self, what: str, bounds: Floats, node: int | None = None) -> None:
+        """Refuse bounds that minimised values are below, by more than rounding."""
+        self.demand(bounds <= self.minimised + slack(self.minimised), what, bounds, self.minimised, node)
+
+    def demand(self, holds: Bools, what: str, bounds: Floats, of: Floats, node: int | None = None) -> None:
+        """Refuse a bound that does not hold."""
+        if not holds.all():
+            row = int(np.flatnonzero(~holds)[0])
+            source = "" if node is None else f"; the bound is from x = {typed(self.X[node])}"
+            raise ContractError(
+                f"{type(self.family).__name__} of {self.objective!r}: {what}, got {of[row]} and the bound "
+                f"{bounds[row]}{self.at(row)}{source}"
+            )
 
 
 def check_objective(objective: Objective, table: Microdata | None = None, *, seed: int = 0) -> None:
@@ -102,26 +148,26 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
     _check_words(objective)
     _check_equal_copies(objective)
     rng = np.random.default_rng(seed)
-    cases: list[Case] = []
+    cases: list[_Case] = []
     for number, own in enumerate(_tables(objective, table, rng)):
         cases += _checked_cases(objective, own, number, rng)
-    _check_repeated(objective, cases[0], "after other tables")
-    _check_threads(objective, cases[-1])
+    _check_repeated(cases[0], "after other tables")
+    _check_threads(cases[-1])
 
 
-def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.random.Generator) -> list[Case]:
+def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.random.Generator) -> list[_Case]:
     duty = f"{objective!r} must measure every generalization of a table"
     problems = called(duty, support.some_rules, objective, table, rng)
     cases = []
     for problem in problems:
-        case = _case(objective, problem, rng)
-        _check_range(objective, case)
-        _check_order(objective, case, rng)
-        _check_worst(objective, case)
-        check_bounds(objective, case)
+        case = _Case(objective, problem, rng)
+        _check_range(case)
+        _check_order(case, rng)
+        _check_worst(case)
+        _check_bounds(case)
         cases.append(case)
     # Recounts and proofs take as long as all the rest: one rule after the other.
-    _check_recount(objective, cases[number % len(cases)], rng)
+    _check_recount(cases[number % len(cases)], rng)
     check_proof(objective, problems[number % len(problems)])
     check_gains(objective, table, rng)
     return cases
@@ -174,20 +220,6 @@ def _check_equal_copies(objective: Objective) -> None:
             raise ContractError(f"a {name} of {objective!r} must be equal to it and have its hash, got {made!r}")
 
 
-def _case(objective: Objective, problem: LatticeProblem, rng: np.random.Generator) -> Case:
-    X = support.some_nodes(problem, rng)
-    F = called(f"{objective!r} must measure every generalization of a table", problem.compute, X)
-    batches = [(rows, batch.copy()) for rows, batch in problem._grouped(X)]
-    classes = {int(row): one for rows, batch in batches for row, one in zip(rows, batch, strict=True)}
-    case = Case(problem, X, batches, [classes[row] for row in range(len(X))], np.empty(len(X)))
-    for rows, batch in batches:
-        case.values[rows] = called(f"{objective!r} must measure any number of generalizations", _of, objective, batch)
-    duty = f"{objective!r} must have the same value in a search as by itself"
-    check_same(duty, case.values, problem.natural(F)[:, 0], case.at)
-    check_same(duty, -case.values + 0.0 if objective.maximize else case.values, F[:, 0], case.at)
-    return case
-
-
 def _of(objective: Objective, classes: EquivalenceClasses) -> Floats:
     holders = [classes, *classes.columns.values()]
     arrays = [value for holder in holders for value in vars(holder).values() if isinstance(value, np.ndarray)]
@@ -209,8 +241,8 @@ def _of(objective: Objective, classes: EquivalenceClasses) -> Floats:
     return values
 
 
-def _check_range(objective: Objective, case: Case) -> None:
-    values = case.values
+def _check_range(case: _Case) -> None:
+    objective, values = case.objective, case.values
     if objective.whole and (values != np.floor(values)).any():
         row = int(np.flatnonzero(values != np.floor(values))[0])
         raise ContractError(f"{objective!r} says that values are whole, got {values[row]}{case.at(row)}")
@@ -221,8 +253,9 @@ def _check_range(objective: Objective, case: Case) -> None:
         raise ContractError(f"value_range of {objective!r} says {least} to {greatest}, got {values[row]}{case.at(row)}")
 
 
-def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> None:
-    _check_repeated(objective, case, "again")
+def _check_order(case: _Case, rng: np.random.Generator) -> None:
+    objective = case.objective
+    _check_repeated(case, "again")
     mixed = [_reordered(one, rng.permutation(len(one.sizes))) for one in case.classes]
     table = support.shuffled(case.problem.table, rng)
     other = support.quiet_lattice(table, [objective], case.problem.suppression, list(case.problem.constraints))
@@ -235,7 +268,8 @@ def _check_order(objective: Objective, case: Case, rng: np.random.Generator) -> 
         check_same(f"{objective!r} must have the same value {way}", case.values, values, case.at, exact=False)
 
 
-def _check_repeated(objective: Objective, case: Case, when: str) -> None:
+def _check_repeated(case: _Case, when: str) -> None:
+    objective = case.objective
     for who, one in (("", objective), ("a pickle of ", pickled(objective))):
         values = np.empty(len(case.X))
         for rows, batch in case.batches:
@@ -243,13 +277,15 @@ def _check_repeated(objective: Objective, case: Case, when: str) -> None:
         check_same(f"{who}{objective!r} must give the same value {when}", case.values, values, case.at)
 
 
-def _check_threads(objective: Objective, case: Case) -> None:
+def _check_threads(case: _Case) -> None:
+    objective = case.objective
     with ThreadPoolExecutor(4) as pool:
         found = np.concatenate(list(pool.map(objective.evaluate, case.classes)))
     check_same(f"{objective!r} must give the same value in several threads at once", case.values, found, case.at, False)
 
 
-def _check_worst(objective: Objective, case: Case) -> None:
+def _check_worst(case: _Case) -> None:
+    objective = case.objective
     if not objective.worst_class:
         return
     for row, one in enumerate(case.classes):
@@ -268,8 +304,8 @@ def _check_worst(objective: Objective, case: Case) -> None:
             )
 
 
-def _check_recount(objective: Objective, case: Case, rng: np.random.Generator) -> None:
-    table = case.problem.table
+def _check_recount(case: _Case, rng: np.random.Generator) -> None:
+    objective, table = case.objective, case.problem.table
     read = objective.reads(table.sensitive)
     if objective.joint or not objective.recountable or {*read} & {*table.quasi_identifiers}:
         return
@@ -325,176 +361,132 @@ def _reordered(one: EquivalenceClasses, order: Ints) -> EquivalenceClasses:
     )
 
 
-class _Known:
-    """Nodes, group maps and suppressed tuples to compare bounds with."""
-
-    def __init__(self, objective: Objective, family: Any, case: Case) -> None:
-        self.objective, self.family, self.case = objective, family, case
-        self.minimised: Floats = -case.values + 0.0 if objective.maximize else case.values
-        self.maps, _ = case.problem.group_maps(case.X)
-        self.counts = np.array([int(one.n_suppressed[0]) for one in case.classes])
-        self.class_of = np.concatenate([case.problem.equivalence_classes(x).class_of for x in case.X])
-        self.suppressed = np.array([~one.kept[own] for one, own in zip(case.classes, self.class_of, strict=True)])
-        # Whether the node of a row specializes the node of a column.
-        self.below: Bools = np.all(case.X[:, np.newaxis] <= case.X[np.newaxis], axis=2)
-
-    @cached_property
-    def floors(self) -> Floats:
-        floors, family = np.full(len(self.case.X), -np.inf), self.family
-        if family.has_floor:
-            terms = family.attribute_floors(self.case.problem.table.tuples, self.maps)
-            if terms is not None:
-                floors = np.asarray(terms, dtype=float).sum(axis=1)
-            if family.floor_rises:
-                rising = [_of_one(self, "floor_of_generalizations", one) for one in self.case.classes]
-                floors = np.maximum(floors, rising)
-        return floors
-
-    def bound_below(self, what: str, bounds: Floats, node: int | None = None) -> None:
-        """Refuse bounds that minimised values are below, by more than rounding."""
-        self.demand(bounds <= self.minimised + slack(self.minimised), what, bounds, self.minimised, node)
-
-    def demand(self, holds: Bools, what: str, bounds: Floats, of: Floats, node: int | None = None) -> None:
-        """Refuse a bound that does not hold."""
-        if not holds.all():
-            row = int(np.flatnonzero(~holds)[0])
-            source = "" if node is None else f"; the bound is from x = {typed(self.case.X[node])}"
-            raise ContractError(
-                f"{type(self.family).__name__} of {self.objective!r}: {what}, got {of[row]} and the bound "
-                f"{bounds[row]}{self.case.at(row)}{source}"
-            )
-
-
-def check_bounds(objective: Objective, case: Case) -> None:
+def _check_bounds(case: _Case) -> None:
     """Check the stated bounds of an objective, if any."""
-    if objective.bounding is None:
+    if case.objective.bounding is None:
         return
-    family = called(f"bounding of {objective!r} must take it", objective.bounding, objective)
-    known = _Known(objective, family, case)
-    checks: Sequence[Callable[[_Known], None]] = {
+    checks: Sequence[Callable[[_Case], None]] = {
         Kind.ADDITIVE: [_check_left_by_value],
         Kind.THRESHOLD: [_check_thresholds, _check_reach],
         Kind.SQUARES: [_check_squares],
         Kind.FIXED: [],
-    }[family.kind]
-    duty = f"{type(family).__name__} of {objective!r} must bound every node of a table"
+    }[case.family.kind]
+    duty = f"{type(case.family).__name__} of {case.objective!r} must bound every node of a table"
     for check in [_check_floors, _check_surely_suppressed, _check_specializations, *checks]:
-        called(duty, check, known)
+        called(duty, check, case)
 
 
-def _of_one(known: _Known, method: str, classes: EquivalenceClasses) -> float:
-    found = getattr(known.family, method)(classes)
+def _of_one(case: _Case, method: str, classes: EquivalenceClasses) -> float:
+    found = getattr(case.family, method)(classes)
     if found is not None and np.shape(found) != (1,):
         raise ContractError(
-            f"{method} of {type(known.family).__name__} must give an array of a number for each node, got {found!r}"
+            f"{method} of {type(case.family).__name__} must give an array of a number for each node, got {found!r}"
         )
     return -np.inf if found is None else float(found[0])
 
 
-def _check_floors(known: _Known) -> None:
-    known.bound_below("no node is below its floor", known.floors)
-    for node, one in enumerate(known.case.classes):
-        bounds = np.where(known.below[node], _of_one(known, "floor_of_generalizations", one), -np.inf)
-        known.bound_below("no generalization is below the floor", bounds, node)
+def _check_floors(case: _Case) -> None:
+    case.bound_below("no node is below its floor", case.floors)
+    for node, one in enumerate(case.classes):
+        bounds = np.where(case.below[node], _of_one(case, "floor_of_generalizations", one), -np.inf)
+        case.bound_below("no generalization is below the floor", bounds, node)
 
 
-def _check_specializations(known: _Known) -> None:
-    problem = known.case.problem
+def _check_specializations(case: _Case) -> None:
+    problem = case.problem
     limit = problem.suppression.limit_of(problem.table.n_rows)
     # A bound may be above the values of infeasible points.
-    possible = known.counts <= (problem.table.n_rows if limit is None else limit)
-    k = np.array([one.sizes[one.kept].min(initial=problem.table.n_rows) for one in known.case.classes])
-    for node, one in enumerate(known.case.classes):
+    possible = case.counts <= (problem.table.n_rows if limit is None else limit)
+    k = np.array([one.sizes[one.kept].min(initial=problem.table.n_rows) for one in case.classes])
+    for node, one in enumerate(case.classes):
         for by_k in (False, True):
             below = suppression_budget(one, problem.suppression, problem.constraints, by_k)
             # Where every specialization is over the limit, `surely_suppressed` says so.
-            best = None if below.impossible else known.family.best_of_specializations(one, below)
+            best = None if below.impossible else case.family.best_of_specializations(one, below)
             if best is None:
                 continue
             if np.shape(best) != (len(below),):
                 raise ContractError(
-                    f"best_of_specializations of {type(known.family).__name__} must give a number for each of "
+                    f"best_of_specializations of {type(case.family).__name__} must give a number for each of "
                     f"{len(below)} cases, got {best!r}"
                 )
-            case = np.minimum(np.searchsorted(below.most_k, k), len(below) - 1)
-            found = np.asarray(best, dtype=float)[case]
-            minimised = -found if known.objective.maximize else found
-            bounds = known.floors + found if known.family.has_floor else minimised
-            bounds = np.where(known.below[:, node] & possible, bounds, -np.inf)
-            known.bound_below("no specialization is better than the best of them", bounds, node)
+            own = np.minimum(np.searchsorted(below.most_k, k), len(below) - 1)
+            found = np.asarray(best, dtype=float)[own]
+            minimised = -found if case.objective.maximize else found
+            bounds = case.floors + found if case.family.has_floor else minimised
+            bounds = np.where(case.below[:, node] & possible, bounds, -np.inf)
+            case.bound_below("no specialization is better than the best of them", bounds, node)
 
 
-def _check_left_by_value(known: _Known) -> None:
-    tuples = known.case.problem.table.tuples
-    left = np.asarray(known.family.left_by_value(tuples, known.maps), dtype=float)
+def _check_left_by_value(case: _Case) -> None:
+    tuples = case.problem.table.tuples
+    left = np.asarray(case.family.left_by_value(tuples, case.maps), dtype=float)
     of_tuples = left[:, tuples.offsets[:-1] + tuples.codes].sum(axis=2)
-    bounds = known.floors + (of_tuples * known.suppressed) @ tuples.counts
-    known.bound_below("no node is below its floor and what its suppressed tuples lose", bounds)
-    for node in range(len(known.case.X)):
-        least = np.where(known.below[:, node, np.newaxis], of_tuples[node], -np.inf)
+    bounds = case.floors + (of_tuples * case.suppressed) @ tuples.counts
+    case.bound_below("no node is below its floor and what its suppressed tuples lose", bounds)
+    for node in range(len(case.X)):
+        least = np.where(case.below[:, node, np.newaxis], of_tuples[node], -np.inf)
         off = (least - of_tuples).max(axis=1)
         what = "a suppressed tuple has no less left to lose in a specialization"
-        known.demand(off <= slack(of_tuples).max(), what, off, np.zeros(len(off)), node)
+        case.demand(off <= slack(of_tuples).max(), what, off, np.zeros(len(off)), node)
 
 
-def _check_thresholds(known: _Known) -> None:
-    of_classes = [np.asarray(known.family.values_of(one), dtype=float) for one in known.case.classes]
-    of_tuples = np.array([own[ids] for own, ids in zip(of_classes, known.class_of, strict=True)])
-    for node in range(len(known.case.X)):
-        most = np.where(known.below[:, node, np.newaxis], of_tuples[node], np.inf)
+def _check_thresholds(case: _Case) -> None:
+    of_classes = [np.asarray(case.family.values_of(one), dtype=float) for one in case.classes]
+    of_tuples = np.array([own[ids] for own, ids in zip(of_classes, case.class_of, strict=True)])
+    for node in range(len(case.X)):
+        most = np.where(case.below[:, node, np.newaxis], of_tuples[node], np.inf)
         row, of = np.unravel_index(int((of_tuples - most).argmax()), most.shape)
         holds = np.arange(len(most)) != row if of_tuples[row, of] > most[row, of] else np.ones(len(most), dtype=bool)
         what = "no part of a class has a greater value than the class"
-        known.demand(holds, what, most[:, of], of_tuples[:, of], node)
-    kept = [own[one.kept] for own, one in zip(of_classes, known.case.classes, strict=True)]
+        case.demand(holds, what, most[:, of], of_tuples[:, of], node)
+    kept = [own[one.kept] for own, one in zip(of_classes, case.classes, strict=True)]
     some = np.array([len(own) > 0 for own in kept])
     bounds = np.full(len(kept), -np.inf)
-    bounds[some] = known.family.at(np.array([own.min() for own in kept if len(own)]))
-    known.bound_below("no node is better than the least value of its kept classes", bounds)
+    bounds[some] = case.family.at(np.array([own.min() for own in kept if len(own)]))
+    case.bound_below("no node is better than the least value of its kept classes", bounds)
 
 
-def _check_reach(known: _Known) -> None:
-    values = np.unique(np.concatenate([known.family.values_of(one).astype(float) for one in known.case.classes]))
-    at = np.asarray(known.family.at(values), dtype=float)
+def _check_reach(case: _Case) -> None:
+    values = np.unique(np.concatenate([case.family.values_of(one).astype(float) for one in case.classes]))
+    at = np.asarray(case.family.at(values), dtype=float)
     for need in np.unique(at):
-        (reached,) = known.family.reach(np.array([need]), known.case.problem.table.n_rows)
+        (reached,) = case.family.reach(np.array([need]), case.problem.table.n_rows)
         wrong = np.flatnonzero((at >= need) != (values <= reached))
         if len(wrong):
             value = values[wrong[0]]
             raise ContractError(
-                f"{type(known.family).__name__} of {known.objective!r}: reach({need}) must be the greatest value whose "
+                f"{type(case.family).__name__} of {case.objective!r}: reach({need}) must be the greatest value whose "
                 f"`at` is no less, got {reached}, and at({value}) is {at[wrong[0]]}"
             )
 
 
-def _check_squares(known: _Known) -> None:
-    n_suppressed = known.counts.astype(float)
-    for node, one in enumerate(known.case.classes):
-        most = _of_one(known, "most_of_specializations", one)
-        bounds = np.where(known.below[:, node], -most - n_suppressed**2, -np.inf)
+def _check_squares(case: _Case) -> None:
+    n_suppressed = case.counts.astype(float)
+    for node, one in enumerate(case.classes):
+        most = _of_one(case, "most_of_specializations", one)
+        bounds = np.where(case.below[:, node], -most - n_suppressed**2, -np.inf)
         what = "no specialization is better than its kept classes can be, with all suppressed tuples as one class"
-        known.bound_below(what, bounds, node)
+        case.bound_below(what, bounds, node)
 
 
-def _check_surely_suppressed(known: _Known) -> None:
-    tuples = known.case.problem.table.tuples
-    if not isinstance(known.case.problem.suppression, Violating):
+def _check_surely_suppressed(case: _Case) -> None:
+    tuples = case.problem.table.tuples
+    if not isinstance(case.problem.suppression, Violating):
         return
-    for constraint in known.case.problem.constraints:
-        if constraint.objective != known.objective or not constraint.speaks_of_classes:
+    for constraint in case.problem.constraints:
+        if constraint.objective != case.objective or not constraint.speaks_of_classes:
             continue
-        for node, one in enumerate(known.case.classes):
-            sure = np.asarray(known.family.surely_suppressed(one, constraint), dtype=np.int64)
-            for row in np.flatnonzero(known.below[:, node]):
-                gone = np.bincount(
-                    known.class_of[node], tuples.counts * known.suppressed[row], minlength=len(one.sizes)
-                )
+        for node, one in enumerate(case.classes):
+            sure = np.asarray(case.family.surely_suppressed(one, constraint), dtype=np.int64)
+            for row in np.flatnonzero(case.below[:, node]):
+                gone = np.bincount(case.class_of[node], tuples.counts * case.suppressed[row], minlength=len(one.sizes))
                 if (gone < sure).any():
                     of = int(np.flatnonzero(gone < sure)[0])
                     raise ContractError(
-                        f"{type(known.family).__name__} of {known.objective!r}: every specialization suppresses what "
+                        f"{type(case.family).__name__} of {case.objective!r}: every specialization suppresses what "
                         f"is surely gone under {constraint!r}, {sure[of]} of the {one.sizes[of]} tuples of a class "
-                        f"at x = {typed(known.case.X[node])}, got {int(gone[of])}{known.case.at(int(row))}"
+                        f"at x = {typed(case.X[node])}, got {int(gone[of])}{case.at(int(row))}"
                     )
 
 

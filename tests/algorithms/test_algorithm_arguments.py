@@ -107,11 +107,6 @@ def test_a_genetic_algorithm_takes_what_is_left_to_the_caller():
     assert PreferenceNSGA2(k=2, pop_size=10, n_offsprings=4).n_offsprings == 4
 
 
-def test_several_unknown_arguments_are_named_in_order():
-    with pytest.raises(TypeError, match=r"^BranchAndBound takes no argument 'a', 'b', 'c', 'd', 'e' and 1 more$"):
-        BranchAndBound(f=1, e=1, d=1, c=1, b=1, a=1)
-
-
 @pytest.mark.parametrize(
     ("algorithm", "kind"),
     [

@@ -225,10 +225,6 @@ def test_operators_follow_the_search_space():
     assert isinstance(algorithm.mutation, RandomImmigrantMutation)
     algorithm.setup(LatticeProblem(TABLE, [KAnonymity(), GeneralLossMetric()]), seed=1)
     assert isinstance(algorithm.neighborhood, LevelNeighborhood)
-    own = LevelNeighborhood(reach=1)
-    algorithm = ParetoLocalSearch(neighborhood=own)
-    with pytest.raises(TypeError, match=r"^problem must have whole numbers as variables"):
-        minimize(other(), algorithm, ("n_eval", 60), seed=1)
 
 
 @kinds

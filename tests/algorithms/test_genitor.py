@@ -5,7 +5,6 @@ from bisect import insort
 
 import numpy as np
 import pytest
-from errors import refused
 from pymoo.core.callback import Callback
 from pymoo.core.crossover import Crossover
 from pymoo.core.evaluator import Evaluator
@@ -307,23 +306,6 @@ def test_crossover_and_mutation_happen_with_their_probabilities():
     algorithm = GENITOR(100, eliminate_duplicates=False, mutation=mutation, crossover=PartitionCrossover(prob=0.0))
     minimize(problem(), algorithm, ("n_eval", 4100), seed=1, copy_algorithm=False)
     assert mutation.n == pytest.approx(1000, abs=120)
-
-
-def test_bad_arguments_are_refused():
-    for bad in (1, 0, -5):
-        assert refused(ValueError, lambda bad=bad: GENITOR(pop_size=bad)) == f"pop_size must be at least 2, got {bad!r}"
-    for bad in (0.9, 2.1, float("nan")):
-        assert refused(ValueError, lambda bad=bad: GENITOR(bias=bad)) == (
-            f"bias must be a number from 1 to 2, got {bad!r}"
-        )
-    two = BitStringProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
-    assert refused(ValueError, lambda: minimize(two, GENITOR(), seed=1)) == ("problem must have one objective, got 2")
-
-
-@pytest.mark.parametrize("bad", [2.5, "20"])
-def test_a_pop_size_that_is_no_whole_number_is_refused(bad):
-    with pytest.raises((ValueError, TypeError), match=r"^pop_size must be "):
-        GENITOR(pop_size=bad)
 
 
 class Tied(Problem):

@@ -134,14 +134,6 @@ def test_sides_of_boxes_are_those_of_the_natural_values():
     assert sorted_rows(algorithm.opt.get("F")).tolist() == sorted_rows(algorithm.front.F).tolist()
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, [], np.nan, "x"])
-def test_sides_of_boxes_are_positive(epsilon):
-    with pytest.raises(ValueError, match=r"^epsilon must be a positive number, or one per objective, got"):
-        ParetoLocalSearch(epsilon=epsilon)
-    with pytest.raises(ValueError, match=r"^epsilon must be one number or one per objective: 2, got 3$"):
-        minimize(problem(), ParetoLocalSearch(epsilon=[1, 2, 3]))
-
-
 @pytest.mark.parametrize("epsilon", [[1, 2], [2, 5], [3, 20]])
 def test_of_every_non_dominated_box_it_finds_a_node(epsilon):
     for seed in range(4):

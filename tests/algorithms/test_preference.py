@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.core.population import Population
@@ -53,17 +52,6 @@ def test_loss_and_dispersion_reach_their_bounds():
         assert objective.value_range(TABLE.tuples) == (0, 1)
     lopsided = Microdata.from_frame(pd.DataFrame({"q": [0] * 9 + [1]}), {"q": Hierarchy.flat([0, 1])})
     assert BitStringProblem(lopsided, [NormalizedClassDispersion()]).evaluate(np.array([[True]])).tolist() == [[8 / 9]]
-
-
-def test_bad_weights_are_refused():
-    for bad in ([0.5, 0.6], [-0.5, 1.5], [0.2, 0.2], [np.nan, 1.0], [[0.5, 0.5]], 1.0, []):
-        message = f"weights must be non-negative numbers of sum 1, got {bad!r}"
-        assert refused(ValueError, lambda bad=bad: NormalizedWeightedPenalty(bad)) == message
-        assert refused(ValueError, lambda bad=bad: PreferredPoint((0.2, 1), bad)) == message
-    for n in (2, 4):
-        assert refused(ValueError, lambda n=n: preferring(TABLE, [(0.2, 1)], np.full(n, 1 / n))) == (
-            f"weights must be one for each of the 3 quasi-identifiers, got {n}"
-        )
 
 
 def ach(point, preference, eps=1e-6):
@@ -284,44 +272,6 @@ def test_several_preferences_and_operators_of_ones_own(capsys):
     feasible = res.F[res.F[:, -1] <= -5]
     assert last[:4] == ["20", "400", str(own.n_unique), str(len(feasible))]
     assert [float(cell) for cell in last[4:]] == pytest.approx(feasible[:, :2].min(axis=0).tolist(), rel=1e-4)
-
-
-def test_bad_preferences_are_refused():
-    for bad in (0, 2.0, True, "5", None):
-        assert refused(ValueError, lambda bad=bad: PreferenceNSGA2(bad)) == (
-            f"k must be a positive whole number, got {bad!r}"
-        )
-    assert refused(ValueError, lambda: PreferenceNSGA2(121).setup(preferring(TABLE, [(0.2, 1)]))) == (
-        "k must be a whole number from 1 to 120, the rows, got 121"
-    )
-    several = [(0.2, 1.0), (0.2,)]
-    for bad in ((0.2, 1.1), (-0.1, 1), (np.nan, 1), (0.2,), (0.2, 0.3, 0.4), [], [[0.2, 1]], 0.5, "a", None, several):
-        assert refused(ValueError, lambda bad=bad: PreferredPoint(bad)) == (
-            f"preference must be a point (NWP, NECD) between 0 and 1, got {bad!r}"
-        )
-
-
-@pytest.mark.parametrize(
-    "objectives",
-    [
-        [KAnonymity(), NormalizedWeightedPenalty()],
-        [KAnonymity()],
-        [KAnonymity(), PreferredPoint((0.2, 1.0))],
-        [PreferredPoint((0.2, 1.0)), NormalizedWeightedPenalty(), KAnonymity()],
-    ],
-)
-def test_other_objectives_are_refused(objectives):
-    other = BitStringProblem(TABLE, objectives)
-    assert refused(ValueError, lambda: minimize(other, PreferenceNSGA2(k=5), seed=1)) == (
-        f"objectives must be one or more PreferredPoint and then KAnonymity(), got {objectives}"
-    )
-
-
-def test_constraints_are_refused():
-    other = preferring(TABLE, [(0.2, 1.0)], constraints=[NormalizedWeightedPenalty() <= 0.5])
-    assert refused(ValueError, lambda: minimize(other, PreferenceNSGA2(k=5), seed=1)) == (
-        "problem must have no constraints, got 1; PreferenceNSGA2(k=...) requires k"
-    )
 
 
 POINTS = [(0.2, 1.0), (0.5, 0.1)]

@@ -5,9 +5,8 @@ from multiprocessing.pool import ThreadPool
 
 import numpy as np
 import pytest
-from pymoo.algorithms.moo.nsga2 import NSGA2, RankAndCrowdingSurvival
+from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.algorithms.moo.spea2 import SPEA2
-from pymoo.core.mixed import MixedVariableGA
 from pymoo.core.population import Population
 from pymoo.operators.crossover.pntx import TwoPointCrossover
 from pymoo.operators.crossover.sbx import SBX
@@ -105,39 +104,6 @@ def test_binary_operators_of_pymoo_work():
     ):
         minimize(STRINGS["two objectives"], NSGA2(20, **own), ("n_gen", 5), seed=1)
     check_algorithm(NSGA2(8, repair=ClosestValidRepair(), **own), STRINGS["constraints"], n_gen=2)
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "problem", "error", "sentence"),
-    [
-        (
-            NSGA2(10),
-            LATTICES["two objectives"],
-            ValueError,
-            "X must hold whole generalization levels, got others; LatticeSampling, LevelCrossover and "
-            "SingleStepMutation keep them whole in any algorithm",
-        ),
-        (
-            NSGA2(10),
-            STRINGS["two objectives"],
-            TypeError,
-            "X must be Boolean strings, got float64; BitStringSampling and the operators of bit strings keep them "
-            "Boolean in any algorithm",
-        ),
-        (
-            MixedVariableGA(10, survival=RankAndCrowdingSurvival()),
-            LATTICES["two objectives"],
-            AttributeError,
-            "LatticeProblem has no vars, as MixedVariableGA asks for: its variables are of one type, and NSGA2 with "
-            "the sampling, crossover and mutation of pymoo_anon.operators searches it",
-        ),
-    ],
-    ids=["levels", "strings", "mixed"],
-)
-def test_what_does_not_work_says_what_to_change(algorithm, problem, error, sentence):
-    with pytest.raises(error) as caught:
-        minimize(problem, algorithm, ("n_gen", 2), seed=1)
-    assert str(caught.value) == sentence
 
 
 def through_pickles(function, X):

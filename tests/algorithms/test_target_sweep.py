@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pymoo.optimize import minimize
@@ -12,6 +14,7 @@ from pymoo_anon.algorithms.target_sweep import sweep_of
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import AverageClassSize, GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import LocalRecodingProblem
+from pymoo_anon.publishing import explain
 
 GOALS = [KAnonymity(), GeneralLossMetric()]
 
@@ -75,6 +78,29 @@ def test_a_front_makes_what_a_choice_requires(census, k):
     other = problem.front(res)
     place = other.place_of(choice)
     assert other.X[place].tolist() == list(choice.x)
+
+
+def test_points_that_are_made_on_one_front_are_found_on_others(census):
+    problem = top_down(census)
+    res = minimize(problem, TargetSweep(n_targets=3), seed=1)
+    front = problem.front(res)
+    choices = [front.choose(require=[KAnonymity() >= k]) for k in (7, 13)]
+    # Once made, a point may be chosen for another reason.
+    choices.append(front.choose(row=len(res.X) + 1))
+    assert [one.row for one in choices] == [len(res.X), len(res.X) + 1, len(res.X) + 1]
+    # In any order, and each alone.
+    for chosen in (choices, choices[::-1], choices[1:]):
+        other = problem.front(res)
+        for one in chosen:
+            for own in (other, front):
+                place = own.place_of(one)
+                assert own.X[place].tolist() == list(one.x)
+    assert explain(problem, res, choices[1]) == explain(problem, problem.front(res.X), choices[1])
+    # A front of some points makes its own.
+    whole = problem.front(res)
+    assert whole.sorted().choose(require=[KAnonymity() >= 7]).x == whole.choose(require=[KAnonymity() >= 7]).x
+    with pytest.raises(ValueError, match="choice must be one of the points of res, got row 4, which is another point"):
+        problem.front(res.X[:2]).place_of(replace(choices[1], x=tuple(problem.x_of(7, price=2).tolist())))
 
 
 def test_what_breaks_a_constraint_is_not_made(census):

@@ -64,7 +64,7 @@ def test_error_messages_of_an_own_table():
 
 FIELDS = "must have 5 fields in every row, as in its header, which is row 1; got"
 LATIN_1 = (
-    "a file in latin-1 (ISO 8859-1) or Windows-1252; save it as UTF-8, or name its encoding: init --encoding latin-1"
+    "a file in latin-1 (ISO 8859-1) or Windows-1252; save it as UTF-8, or name its encoding: init --encoding cp1252"
 )
 
 

@@ -197,7 +197,7 @@ def test_what_needs_more_memory_than_there_is(monkeypatch, args, said):
         raise MemoryError(*args)
 
     monkeypatch.setattr(searching, "read_table", fail)
-    monkeypatch.setattr("pymoo_anon.study.proposal.profiles_of", fail)
+    monkeypatch.setattr("pymoo_anon.table.guesses.profiles_of", fail)
     Path("t.csv").write_text("a,b\n1,2\n")
     message = f"Error: out of memory{said}"
     assert run("search", *SMALL, code=2) == f"{message}; --algorithm pbgea needs the least\n"

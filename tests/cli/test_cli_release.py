@@ -407,3 +407,19 @@ def test_cells_come_out_of_every_writer_unharmed(kind, tmp_path):
             assert own.iloc[:-1, 0].tolist() == cells, name
             assert pd.isna(own.iloc[-1, 0])
     assert kind_of(Path("a.CSV")) == "csv"
+
+
+def test_a_codebook_of_values_of_single_rows_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i % 28 + 1:02}.{i % 12 + 1:02}.{1950 + i % 50},{'FM'[i % 2]}\n" for i in range(200)]
+    Path("mine.csv").write_text("born,sex\n" + "".join(rows))
+    run("init", "mine.csv")
+    run("search", "mine.toml")
+    run("pick", "mine.toml", "--require", "k>=5")
+    assert "The codebook lists values of single rows of born. Keep it" in run("release", "mine.toml")
+    # A day more that nobody has: the list no longer tells who is there.
+    path = Path("hierarchies/born.csv")
+    path.write_text(path.read_text() + "31.12.1999;1999-Q4;1999;1990s;*\n")
+    run("search", "mine.toml")
+    run("pick", "mine.toml", "--require", "k>=5")
+    assert "single rows" not in run("release", "mine.toml", "--force")

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import os
+import re
+import shlex
 from functools import partial
 from pathlib import Path
 
@@ -84,28 +86,16 @@ def test_what_it_says_and_writes():
     assert sorted(os.listdir("mine-front")) == ["choice.json", *FILES, "search.npz"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "row"),
-    [
-        ([], 4),
-        (["--row", "2"], 2),
-        (["--row", "1"], 1),
-        (["--knee"], 2),
-        (["--most", "k"], 1),
-        (["--risk", "0.09"], 2),
-        (["--risk", "0.125"], 3),
-        (["--weights", "k=1,GLM=3"], 3),
-        (["--weights", "k=5, GLM=1"], 1),
-        (["--least", "marketer-risk"], 1),
-        (["--require", "marketer-risk<=0.1", "--require", "k<=20"], 3),
-        (["--require", "DM<=800", "--most", "k"], 2),
-    ],
-)
-def test_every_way_to_choose(arguments, row):
+PICKS = Path(__file__).with_name("picks.txt").read_text(encoding="utf-8").splitlines()[2:]
+
+
+@pytest.mark.parametrize("line", PICKS)
+def test_every_way_to_choose(line):
+    row, *arguments = shlex.split(line)
     result = run("pick", "mine.toml", *arguments)
     assert result.startswith(f"Row {row} of 4: ")
     assert max(map(len, result.splitlines())) <= 160
-    assert chosen()["row"] == row
+    assert chosen()["row"] == int(row)
 
 
 def test_a_choice_is_read_again():
@@ -180,6 +170,25 @@ def test_what_is_asked_for_is_held_against_the_marked_rows(own_table):
     assert why in refused("pick", "mine.toml", "--row", str(row), "--require", "l>=2")
     told = refused("pick", "mine.toml", "--row", str(row), "--risk", "0.1")
     assert told.startswith("--row must be a point with k >= 10")
+
+
+def test_a_better_point_with_too_few_marked_rows_is_told(own_table):
+    """Say why the point that is asked for is not it, unless its rows are left out."""
+    with Path("mine.csv").open("a", encoding="utf-8") as file:
+        file.write("0213X,D,flu,yes,x\n" * 3)
+    for name, line in (("zip", "0213X;none;*"), ("sex", "D;*")):
+        with Path("trees", f"{name}.csv").open("a", encoding="utf-8") as file:
+            file.write(f"\n{line}\n" if name == "zip" else f"{line}\n")
+    Path("mine.toml").write_text(PROJECT.replace("suppression = 0", "suppression = 3"), encoding="utf-8")
+    run("search", "mine.toml")
+    result = run("pick", "mine.toml", "--require", "k>=4")
+    assert chosen()["suppressed"] == 0
+    said = re.search(r"\nRow (\d+) fits better, but its 3 suppressed rows would be a class (.*?)\n", result)
+    assert said[2] == 'smaller than k; suppressed = "drop" leaves them out.'
+    assert "fits better" not in run("pick", "mine.toml", "--row", str(chosen()["row"]), "--require", "k>=4")
+    with Path("mine.toml").open("a", encoding="utf-8") as file:
+        file.write('[release]\nsuppressed = "drop"\n')
+    assert run("pick", "mine.toml", "--require", "k>=4").startswith(f"Row {said[1]} of ")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from command import OF_OWN_TABLE, made_in, own, refused, write_own_table, write_project
 from malformed_projects import RIGHT
+from odd_files import write_odd_files
 
 LINES = Path(__file__).with_name("refusals.txt").read_text(encoding="utf-8").splitlines()
 REFUSALS = [(line[2:], LINES[i + 1]) for i, line in enumerate(LINES) if line.startswith("$ ")]
@@ -32,6 +33,7 @@ def refusing(tmp_path_factory):
         for name, text in others.items():
             Path(name).write_text(text, encoding="utf-8")
         Path("empty").mkdir()
+        write_odd_files()
     return folder
 
 

@@ -121,7 +121,7 @@ def test_a_plain_file_is_read_as_python_reads_it(tmp_path_factory, text, has_hea
     rows = rows_by_python(text)
     dialect = Dialect(",", ["it"] * len(rows[0] if rows else text.partition("\n")[0].split(",")), has_header)
     if engines._is_plain(path, dialect):
-        got = [[cell or "" for cell in row] for row in engines._duckdb_csv(path, dialect, ()).fetchall()]
+        got = [[cell or "" for cell in row] for row in engines._duckdb_table(path, dialect, None, ()).fetchall()]
         assert got == rows[has_header:]
 
 

@@ -6,7 +6,6 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -136,19 +135,6 @@ def test_scores_are_sums_over_minimal_sets(n_columns, n_rows, n_values, seed):
     assert found.contribution.to_dict() == pytest.approx(shares)
     assert ((found.risks > 0) <= (found.scores > 0)).all()
     assert (found.risks <= 1).all()
-
-
-def test_wrong_arguments_are_refused():
-    frame = pd.DataFrame({"a": [1]})
-    for names, said in (([], "got none"), (["a", "a"], "each once, got 'a'")):
-        with pytest.raises(ValueError, match=said):
-            uniqueness(frame, names)
-    with pytest.raises(KeyError, match=r"frame must have the columns 'b', got columns 'a'"):
-        uniqueness(frame, ["b"])
-    assert refused(ValueError, lambda: uniqueness(frame[:0], ["a"])) == "frame must have at least one row, got none"
-    for wrong in (0, 1.5, float("nan")):
-        with pytest.raises(ValueError, match="fraction must be above 0 and at most 1"):
-            special_uniques(frame, ["a"], wrong)
 
 
 def test_the_worst_sets_are_said_in_a_table():

@@ -307,25 +307,6 @@ def test_a_table_keeps_no_array_of_its_caller():
         table.counts[0] = 5
 
 
-@pytest.mark.parametrize(
-    ("codes", "counts", "said"),
-    [
-        ([[5], [0]], [1, 2], "codes must be positions in domains of 2 values, got 5"),
-        ([[-1], [0]], [1, 2], "codes must be positions in domains of 2 values, got -1"),
-        ([[1], [0]], [1], "codes must have a row for each of counts .*, got shape (2, 1) for 1 counts and 1 sizes"),
-        ([[1, 1]], [1], "codes must have .* a column for each of domain_sizes, .*, got shape (1, 2) for 1 counts"),
-        (np.empty((0, 1)), [], "codes must have .*, at least one, got shape (0, 1) for 0 counts and 1 sizes"),
-    ],
-)
-def test_tuples_that_no_loop_could_read_are_refused(codes, counts, said):
-    """Refuse codes and counts that compiled loops would not check.
-
-    A negative code ended the process, and one beyond its domain was counted in another place.
-    """
-    with pytest.raises(ValueError, match=said.replace("(", r"\(").replace(")", r"\)")):
-        DistinctTuples(codes, counts, (2,))
-
-
 terms = st.lists(st.tuples(st.integers(-(10**6), 10**6).map(lambda i: i / 7), st.integers(0, 10**6)), max_size=20)
 
 

@@ -3,11 +3,9 @@
 import copy
 import pickle
 from collections import Counter
-from functools import partial
 
 import numpy as np
 import pytest
-from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -154,8 +152,6 @@ def test_members_are_indexed_and_sliced_like_a_population():
     X, F = archive.get("X", "F")
     assert X.tolist() == [[0], [1], [2]]
     assert F.tolist() == archive.F.tolist()
-    with pytest.raises(IndexError):
-        archive[3]
 
 
 def test_values_and_population_are_copies():
@@ -228,45 +224,6 @@ def test_no_evaluator_computes_known_values_again():
     assert np.array_equal(pop.get("G"), own.evaluate(X)[1])
     evaluator.eval(get_problem("zdt1", n_var=2), evaluated(X, np.zeros((2, 2))))
     assert evaluator.n_eval == 0
-
-
-TWO = population([[0.0, 1.0], [1.0, 0.0]])
-
-
-@pytest.mark.parametrize(
-    ("act", "words"),
-    [
-        (lambda: BoxArchive([1, 2, 3]).add(TWO), "epsilon must be one number or one per objective: 2, got 3"),
-        (lambda: BoxArchive(1, [True] * 3).add(TWO), "maximize must be one value or one per objective: 2, got 3"),
-        (
-            lambda: BoxArchive().add(Population.new(X=np.zeros((2, 1)))),
-            "pop must be evaluated before it enters the archive, got individuals without F",
-        ),
-        (lambda: BoxArchive().add(population([[0.0, np.nan]])), "pop must have numbers in F, got nan"),
-        *(
-            (partial(BoxArchive, bad), f"epsilon must be a positive number, or one per objective, got {bad!r}")
-            for bad in (0, -1.0, [1.0, 0.0], float("nan"), [], "x")
-        ),
-        *(
-            (
-                partial(BoxArchive, maximize=bad),
-                f"maximize must be True or False, or one of these per objective, got {bad!r}",
-            )
-            for bad in ([1, 0], -1, "yes", [[True, False]], [])
-        ),
-    ],
-)
-def test_bad_arguments_and_individuals_are_refused(act, words):
-    assert refused(ValueError, act) == words
-
-
-def test_individuals_of_another_number_of_objectives_are_refused():
-    archive = BoxArchive().add(TWO)
-    for F in ([[0, 1, 2, 3]], [[0]]):
-        assert refused(ValueError, lambda F=F: archive.add(population(F))) == (
-            f"pop must have one number of objectives, the members' own, got {sorted({2, len(F[0])})}"
-        )
-    assert archive.F.tolist() == [[0, 1], [1, 0]]
 
 
 @given(st.integers(1, 4).flatmap(lambda n: st.lists(st.tuples(*[st.sampled_from([0, 1, 2, 5, np.inf, -np.inf])] * n))))

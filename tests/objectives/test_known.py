@@ -225,50 +225,14 @@ def test_sets_have_one_form():
     assert DistinctLDiversity("s", known=[[("a", 1), 2]]).known == ((("a", 1), 2),)
 
 
-@pytest.mark.parametrize(
-    ("known", "message"),
-    [
-        ([], "known must be names of quasi-identifiers such as"),
-        ([[]], "known must be names of quasi-identifiers such as"),
-        ([["a"], []], "known must be names of quasi-identifiers such as"),
-        ([["a"], "b"], "known must be names of quasi-identifiers such as"),
-        ([[["a"]]], "known must be names of quasi-identifiers such as"),
-        (["q0", "zap"], "known must name quasi-identifiers, 'q0', 'q1', 'q2', 'q3', got 'zap'"),
-        (["q0", "s0"], "known must name quasi-identifiers, got 's0', which is sensitive"),
-        ([["q0", "q1"], ["q2"]], "known must name every quasi-identifier in some set .*, got none with 'q3'; add"),
-        ([[i] for i in range(5001)], "known must be at most 5,000 sets, each of which is grouped anew, got 5,001"),
-    ],
-)
-def test_what_nobody_can_know_is_refused(known, message):
-    with pytest.raises(ValueError, match=message):
-        LatticeProblem(invented(1), [KAnonymity(known=known), GeneralLossMetric()])
-
-
-def test_too_many_sets_of_any_size_are_counted():
-    names = [f"q{i}" for i in range(40)]
-    table = Microdata.from_frame(
-        pd.DataFrame({name: [0, 1] for name in names}), dict.fromkeys(names, Hierarchy.flat([0, 1]))
-    )
-    with pytest.raises(ValueError, match=r"known must be at most 5,000 sets, .*, got 9,880"):
-        LatticeProblem(table, [KAnonymity(known=any_of(3))])
-    with pytest.raises(ValueError, match="n of any_of must be a positive whole number, got 0"):
-        any_of(0)
-
-
 def test_a_measure_of_all_columns_lets_sets_leave_some_out():
     table, known = invented(1), ["q0", "q1"]
     LatticeProblem(table, [KAnonymity(known=known), TCloseness("s0"), GeneralLossMetric()])
-    with pytest.raises(ValueError, match="got none with 'q2', 'q3'"):
-        LatticeProblem(table, [GeneralLossMetric()], 0, [KAnonymity(known=known) >= 2])
 
 
-@pytest.mark.parametrize("rule", [0.05, Below(2)])
 @pytest.mark.parametrize("space", [LatticeProblem, BitStringProblem])
-def test_other_rules_are_refused(rule, space):
-    objectives = [GeneralLossMetric(), DistinctLDiversity("s0", known=any_of(2))]
-    with pytest.raises(ValueError, match=r"suppression must be Violating or 0 where .*got (AtMost|Below)"):
-        space(invented(1), objectives, rule)
-    space(invented(1), objectives, Below(1))
+def test_a_rule_that_suppresses_nothing_is_taken(space):
+    space(invented(1), [GeneralLossMetric(), DistinctLDiversity("s0", known=any_of(2))], Below(1))
 
 
 @pytest.mark.parametrize("suppressed", ["drop", "mark"])
@@ -331,8 +295,6 @@ def test_bit_strings_count_alike():
     levels = LatticeProblem(table, [GeneralLossMetric()], Violating(12), bounds)
     for x, node in ((np.ones(bits.n_var, bool), levels.xl), (np.zeros(bits.n_var, bool), levels.xu)):
         assert np.array_equal(bits.measure(x[np.newaxis]), levels.measure(node[np.newaxis].astype(int)))
-    with pytest.raises(ValueError, match="BranchAndBound proves one loss over bit strings, alone or beside k"):
-        minimize(BitStringProblem(table, [GeneralLossMetric(), KAnonymity(known=ONE)]), BranchAndBound())
 
 
 @pytest.mark.parametrize(
@@ -425,13 +387,6 @@ def test_a_table_from_elsewhere_is_held_against_it():
     asked = [DistinctLDiversity() >= 2, DistinctLDiversity(known=["age"]) >= 3]
     claims = verify(WARD, ["age"], asked, sensitive=["ill", "paid"])
     assert (claims.recounted.tolist(), claims.holds.tolist()) == ([2, 2], [True, False])
-
-
-def test_it_is_refused_without_a_sensitive_column():
-    with pytest.raises(ValueError, match=r"DistinctLDiversity\(\) reads all sensitive columns of the table"):
-        LatticeProblem(ward(sensitive=()), [DistinctLDiversity()])
-    with pytest.raises(ValueError, match=r"DistinctLDiversity\(\) reads all sensitive columns of the table"):
-        verify(WARD, ["age"], [DistinctLDiversity()])
 
 
 def test_names_tell_it_from_that_of_a_column():

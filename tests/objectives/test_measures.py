@@ -93,12 +93,6 @@ def test_the_front_page_counts_the_measures():
     assert f"another of {len(KINDS)} measures" in page.read_text(encoding="utf-8")
 
 
-def test_two_measures_have_two_names():
-    with pytest.raises(ValueError, match=r"^short of Own must be a name that no other measure has, got 'k', "):
-        type("Own", (ProsecutorRisk,), {"short": "k"})
-    assert Objective.registered["k"] is KAnonymity
-
-
 def test_a_cell_that_is_rerun_replaces_its_measure():
     def cell(factor):
         class Own(GeneralLossMetric):
@@ -112,17 +106,6 @@ def test_a_cell_that_is_rerun_replaces_its_measure():
     first, second = cell(1), cell(2)
     assert first is not second
     assert Objective.registered["own"] is second
-
-
-@pytest.mark.parametrize("short", ["", "l:x", "a,b", "k>", "two words", 3])
-def test_a_short_name_is_one_that_the_command_line_can_read(short):
-    with pytest.raises(ValueError, match=r"^short of Own must be of letters, digits, - and _, got "):
-        type("Own", (GeneralLossMetric,), {"short": short})
-
-
-def test_a_role_is_one_that_a_table_has():
-    with pytest.raises(ValueError, match=r"^role of Own must be sensitive, label, person or None, got 'insensitive'$"):
-        type("Own", (GeneralLossMetric,), {"short": "own", "role": "insensitive"})
 
 
 def test_a_class_without_a_short_name_of_its_own_is_not_registered(registered):

@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.core.crossover import Crossover
@@ -184,9 +183,3 @@ def test_neighbors_are_the_nodes_at_a_distance(lengths, data):
         expected = [y for y in every if sum(abs(a - b) for a, b in zip(x, y, strict=True)) == distance]
         assert sorted(map(tuple, X.tolist())) == expected
         assert X.dtype == np.int64
-
-
-@pytest.mark.parametrize("reach", [0, -1, 1.5, None, "2", True])
-def test_reach_is_a_whole_number(reach):
-    message = f"reach must be a positive whole number, got {reach!r}"
-    assert refused(ValueError, lambda: LevelNeighborhood(reach)) == message

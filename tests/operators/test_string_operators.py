@@ -276,10 +276,3 @@ def test_crossovers_happen_with_their_probability():
             off = crossover(prob=prob).do(free(6), parents, random_state=np.random.default_rng(0)).get("X")
             assert off.dtype == bool
             assert (off[:4000] != bits("101101")).any(axis=1).mean() == pytest.approx(prob, abs=0.02)
-
-
-@pytest.mark.parametrize("bad", [0, -1, 1.5, "1", None])
-def test_the_number_of_points_is_checked(bad):
-    with pytest.raises(ValueError) as caught:
-        PartitionCrossover(bad)
-    assert str(caught.value) == f"n_points must be a positive whole number, got {bad!r}"

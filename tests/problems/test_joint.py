@@ -20,7 +20,6 @@ from pymoo_anon.objectives import (
     EntropyLDiversity,
     GeneralLossMetric,
     KAnonymity,
-    KMap,
     MarketerRisk,
     ProsecutorRisk,
     TCloseness,
@@ -214,30 +213,6 @@ def test_joint_measures_are_told_apart():
     assert repr(one >= 5) == "KAnonymity(joint=True) >= 5"
     assert (one.name, DistinctLDiversity("s", joint=True).full_name) == ("joint k", "joint l of s")
     assert DistinctLDiversity("s").jointly() == DistinctLDiversity("s", joint=True)
-
-
-def test_what_cannot_be_joint_is_refused():
-    table = invented(1)
-    with pytest.raises(ValueError, match=r"beside must name earlier releases for KAnonymity\(joint=True\)"):
-        LatticeProblem(table, [KAnonymity(joint=True)])
-    with pytest.raises(ValueError, match="beside must name earlier releases"):
-        LocalRecodingProblem(make_census(200), GOALS, [KAnonymity(joint=True) >= 2])
-    problem = LatticeProblem(table, GOALS)
-    pair = (problem, [0, 0, 0, 0])
-    with pytest.raises(ValueError, match="known must be None for a joint measure"):
-        LatticeProblem(table, [KAnonymity(known=["q0"], joint=True)], beside=[pair])
-    with pytest.raises(TypeError, match="a release must be a Choice of a front"):
-        LatticeProblem(table, GOALS, beside=pair)
-    with pytest.raises(TypeError, match="a release must be a Choice of a front"):
-        joint([problem])
-    with pytest.raises(ValueError, match="releases must name at least one release"):
-        joint([])
-    with pytest.raises(ValueError, match="releases must be of one table"):
-        joint([pair, (LatticeProblem(invented(2), GOALS), [0, 0, 0, 0])])
-    with pytest.raises(ValueError, match="joint measures need earlier releases"):
-        KAnonymity(joint=True).evaluate(problem.equivalence_classes([0, 0, 0, 0]))
-    with pytest.raises(ValueError, match="persons of a population have no classes in earlier releases"):
-        KMap(table).jointly()
 
 
 def test_journals_tell_releases_apart():

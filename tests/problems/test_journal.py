@@ -15,7 +15,7 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import BitStringProblem, LatticeProblem, journaled
+from pymoo_anon.problems import LatticeProblem, journaled
 from pymoo_anon.problems.journal import BOUNDS, VALUES, Journal, fingerprint
 from pymoo_anon.table import Hierarchy, Microdata
 
@@ -175,17 +175,6 @@ def test_problems_that_differ_in_anything_differ_to_a_journal():
     ]
     assert len({fingerprint(problem, {}) for problem in problems}) == len(problems)
     assert fingerprint(problems[0], {}) == fingerprint(small([("c", 2), ("a", 1), ("c", 2), ("b", 1)]), {})
-
-
-def test_only_lattices():
-    problem = BitStringProblem(TABLE, [KAnonymity(), GeneralLossMetric()])
-    with (
-        pytest.raises(
-            TypeError, match="problem must be a LatticeProblem or a LocalRecodingProblem, got BitStringProblem"
-        ),
-        journaled(problem, "x"),
-    ):
-        pass
 
 
 def test_a_pickled_problem_writes_nowhere(tmp_path):

@@ -110,10 +110,6 @@ def test_many_nodes_of_a_large_domain_take_little_memory():
     np.testing.assert_array_equal(values[::100], expected)
 
 
-def test_numbers_of_nodes_begin_at_0():
-    assert refused(ValueError, lambda: wide([1]).nodes(-1, 1)) == "start must be the number of a node, from 0, got -1"
-
-
 def test_nodes_times_tuples_bound_the_unasked_front_and_no_clock_does(monkeypatch, capsys):
     own = wide([3, 3, 3])
     work = own.n_nodes * len(own.table.tuples)
@@ -126,9 +122,9 @@ def test_nodes_times_tuples_bound_the_unasked_front_and_no_clock_does(monkeypatc
     assert len(front) > 1
     minimize(own, nsga2(), ("n_gen", 1), seed=1, verbose=True)
     assert "igd" in capsys.readouterr().out
-    assert own.pareto_front(max_nodes=1) is front
+    assert np.array_equal(own.pareto_front(max_nodes=1), front)
     monkeypatch.setattr(lattice, "_UNASKED_WORK", 0)
-    assert own.pareto_front() is front
+    assert np.array_equal(own.pareto_front(), front)
     other = wide([3, 3, 3])
     assert other.pareto_front() is None
     assert other.pareto_front(max_nodes=other.n_nodes).tolist() == front.tolist()

@@ -13,6 +13,7 @@ from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonym
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem, refine
 from pymoo_anon.problems import less_lost as room
 from pymoo_anon.problems.less_lost import less_lost
+from pymoo_anon.publishing.report.subject import Subject
 from pymoo_anon.publishing.report.values import usefulness
 from pymoo_anon.table import Hierarchy, Microdata
 
@@ -122,3 +123,18 @@ def test_the_verdict_on_usefulness_names_columns_without_detail(x, gone):
     said = usefulness(subject_of(front))
     assert said.startswith("Good for counts: half are off by at most 0")
     assert said.endswith(f"of the detail is lost.{gone}")
+
+
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        ([0.03, 0.6], "Good for counts: half are off by at most 3 %, nine in ten by 60 %."),
+        ([0.03, 1.5], "Rough for counts"),
+        ([0.2, 0.6], "Rough for counts"),
+        ([0.03, 17.2], "Poor for counts: half are off by at most 3 %, nine in ten by "),
+        ([0.4, 0.6], "Poor for counts"),
+    ],
+)
+def test_counts_that_are_far_off_are_told(front, errors, said, monkeypatch):
+    monkeypatch.setattr(Subject, "errors", lambda self, member: [*errors, 1.0])
+    assert usefulness(subject_of(front)).replace("\N{NO-BREAK SPACE}", " ").startswith(said)

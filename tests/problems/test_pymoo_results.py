@@ -122,13 +122,6 @@ def test_a_result_is_refined_bounded_and_gone_on_from(with_rows):
     assert LOCAL.lower_bound(LOCAL.x_of(5)[np.newaxis], ("n_iter", 5)) == bound
 
 
-@pytest.mark.parametrize("problem", [LATTICE, STRINGS, LOCAL], ids=lambda one: type(one).__name__)
-def test_several_points_are_not_one(problem):
-    two = np.zeros((2, problem.n_var), dtype=problem.vtype)
-    with pytest.raises(ValueError, match=r"x must be one .*, got shape \(2, "):
-        problem.decode(two)
-
-
 def test_the_contract_of_algorithms_reads_both(with_rows):
     with_rows()
     check_algorithm(ExhaustiveSearch(), small_problems()["one objective"])

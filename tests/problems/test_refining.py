@@ -20,7 +20,7 @@ from pymoo_anon.objectives import (
     MarketerRisk,
     TCloseness,
 )
-from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, refine
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, refine
 from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.publishing import release
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
@@ -141,12 +141,6 @@ def test_a_bound_on_the_mean_risk_that_breaks_is_told(census):
     x[list(census.quasi_identifiers).index("salary-class")] = 0
     with pytest.raises(RefinementError, match=r"^refine would raise marketer risk from 0\.008 to 0\.0\d+;"):
         refine(problem, x)
-
-
-def test_a_local_recoding_is_refined_already(census):
-    problem = LocalRecodingProblem(census, GOALS, method="top-down")
-    with pytest.raises(TypeError, match="as a LatticeProblem or a BitStringProblem does, got a local recoding"):
-        refine(problem, problem.x_of(5))
 
 
 def test_a_column_of_one_value_is_refined():
@@ -271,5 +265,3 @@ def test_a_refinement_is_made_anew_for_another_point_requirement_and_method(cens
     assert [refine(problem, *one) for one in (*asked, *asked[::-1])] == [*alone, *alone[::-1]]
     assert refine(problem, *asked[0]) is refine(problem, *asked[0])
     assert len({made.nodes.tobytes() for made in alone}) > 2
-    with pytest.raises(ValueError, match="must hold whole generalization levels"):
-        refine(problem, np.asarray(points[1]) + 0.5)

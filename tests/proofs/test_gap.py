@@ -10,7 +10,6 @@ from limits import limited
 from pymoo.optimize import minimize
 from tasks import sorted_rows
 
-from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import boxes, first_non_dominated
 from pymoo_anon.objectives import ClassificationMetric, GeneralLossMetric, KAnonymity
@@ -41,22 +40,6 @@ def test_the_gap_is_what_bounds_leave_open(n_obj):
         # Small whole numbers, so that equality is common.
         F, bounds = rng.integers(-3, 4, (5, n_obj)).astype(float), rng.integers(-3, 4, (4, n_obj)).astype(float)
         np.testing.assert_array_equal(gap(F, bounds), true_gap(F, bounds))
-
-
-@pytest.mark.parametrize(
-    "epsilon", ["5", "%", "100%", "-1%", -1, float("inf"), float("nan"), [1, "x"], True, {}], ids=repr
-)
-def test_what_is_no_tolerance(epsilon):
-    with pytest.raises(ValueError, match="epsilon must be a number that is not negative"):
-        BranchAndBound(epsilon=epsilon)
-
-
-def test_one_tolerance_or_one_per_objective():
-    with pytest.raises(ValueError, match="epsilon must be one number or one per objective: 1, got 0"):
-        BranchAndBound(epsilon=[])
-    problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()])
-    with pytest.raises(ValueError, match="epsilon must be one number or one per objective: 2, got 3"):
-        minimize(problem, BranchAndBound(epsilon=[1, "5%", 2]))
 
 
 @pytest.mark.parametrize("objectives", [[KAnonymity(), GeneralLossMetric()], [ClassificationMetric("salary-class")]])

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import re
 from itertools import product
 
 import numpy as np
@@ -14,14 +13,11 @@ from strategies import a_third_at_once, grown, renamed
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.fronts.archive import merge_front
 from pymoo_anon.objectives import (
-    ClassificationMetric,
-    Discernibility,
     DistinctLDiversity,
     GeneralLossMetric,
     KAnonymity,
     NonUniformEntropy,
     NormalizedWeightedPenalty,
-    Precision,
     ProsecutorRisk,
 )
 from pymoo_anon.problems import BitStringProblem
@@ -267,21 +263,3 @@ def test_little_memory_and_small_tables_find_the_same():
         problem = random_problem(seed)
         proof = prove(problem, max_bytes=1 << 12, table_bytes=1 << 8)
         np.testing.assert_allclose(in_order(proof.F), in_order(front_of_all(problem)), rtol=1e-7)
-
-
-def test_what_cannot_be_proven_is_refused():
-    table, taxonomies = random_table(np.random.default_rng(1))
-
-    def refused(objectives, message):
-        problem = BitStringProblem(table, objectives, taxonomies=taxonomies)
-        with pytest.raises(ValueError, match=message):
-            minimize(problem, BranchAndBound(), seed=1)
-
-    refused([GeneralLossMetric(), Discernibility()], "proves one loss over bit strings, alone or beside k")
-    refused([KAnonymity()], "proves one loss over bit strings, alone or beside k")
-    for loss in (DistinctLDiversity("illness"), Precision(), Discernibility(), ClassificationMetric("label")):
-        cells = (
-            rf"proves losses over cells of bit strings, such as GeneralLossMetric, got {re.escape(repr(loss))}; NSGA2"
-        )
-        refused([KAnonymity(), loss], cells)
-        refused([loss], cells)

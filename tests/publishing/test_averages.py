@@ -90,19 +90,6 @@ def test_suppressed_rows_are_one_class_or_left_out():
     assert release(FRAME, problem, [1], keep=MEANS, suppressed="drop").frame.pay.unique().tolist() == [5.1]
 
 
-def test_what_is_refused():
-    with pytest.raises(ValueError, match=r"^mean must be given without round, clip and hierarchy, got several$"):
-        Kept(mean=True, round=10)
-    gaps = FRAME.assign(pay=[None, *FRAME.pay[1:]])
-    words = r"^column 'pay' must hold a number in every row to be replaced by the mean of the class, got rows without"
-    with pytest.raises(ValueError, match=words):
-        release(gaps, PROBLEM, [1], keep=MEANS)
-    with pytest.raises(
-        ValueError, match=r"^column 'pay' must hold numbers to be replaced by the mean of the class, got"
-    ):
-        release(FRAME.assign(pay="much"), PROBLEM, [1], keep=MEANS)
-
-
 def test_a_project_asks_for_means(own_table):
     Path("my.toml").write_text(RIGHT.replace('role = "drop"', 'role = "keep"\nmean = true'), encoding="utf-8")
     assert read_project(Path("my.toml")).kept == {"paid": Kept(), "note": Kept(mean=True)}
@@ -143,12 +130,3 @@ def test_groups_are_those_of_the_plain_algorithm(k, n, m, seed):
     assert [sorted(np.flatnonzero(found == i).tolist()) for i in range(len(groups))] == [sorted(own) for own in groups]
     assert np.bincount(found).min() >= k
     assert np.bincount(found).max() < 2 * k or len(rows) < 2 * k
-
-
-def test_groups_of_what_cannot_be_grouped():
-    with pytest.raises(ValueError, match=r"^k must be at most the 2 rows, got 3$"):
-        mdav([1, 2], 3)
-    with pytest.raises(ValueError, match=r"^k must be a positive whole number, got 0$"):
-        mdav([1, 2], 0)
-    with pytest.raises(ValueError, match=r"^values must be an array of finite numbers with one or two axes, got shape"):
-        mdav([1, np.nan], 1)

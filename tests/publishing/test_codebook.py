@@ -112,8 +112,3 @@ def test_bit_strings_have_no_levels():
     book = codebook(own, np.zeros(own.n_var, dtype=bool))
     assert set(book.level) == {None}
     assert book[book.column == "age"].members.tolist() == ["0–19"]
-
-
-def test_suppressed_must_be_a_known_word():
-    with pytest.raises(ValueError, match="suppressed must be 'mark' or 'drop', got 'hide'"):
-        codebook(problem(frame(20, 0)), (0, 0, 0, 0), suppressed="hide")

@@ -174,12 +174,3 @@ def test_bit_strings_have_no_levels():
     explanation = explain(problem, X, problem.front(X).choose())
     assert len(explanation.levels) == 8
     assert not any("level" in line for line in explanation.levels)
-
-
-def test_a_choice_of_another_front_is_refused():
-    problem = problem_of()
-    choice = problem.front([[2, 0], [3, 1]]).choose()
-    with pytest.raises(ValueError, match="choice must be one of the points of res, got row 0, which is another point"):
-        explain(problem, [[1, 0]], choice)
-    with pytest.raises(ValueError, match="choice must be one of the points of res, got row 1"):
-        explain(problem, [[2, 0]], problem.front([[3, 1], [2, 0]]).choose())

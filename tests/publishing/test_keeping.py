@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +17,6 @@ from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import Kept, RecountError, codebook, release
 from pymoo_anon.publishing.release import Asked, recode
-from pymoo_anon.study.project import read_project
 from pymoo_anon.table import Hierarchy, Microdata
 
 CITIES = Hierarchy([["Bonn", "Nice", "Paris"], ["DE", "FR", "FR"], ["*", "*", "*"]])
@@ -115,37 +113,6 @@ def test_a_file_that_is_not_as_coarse_as_was_said_is_found_out(column, value, wo
     assert words in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: Kept(round=0), "round must be a positive number, got 0"),
-        (lambda: Kept(round="10"), "round must be a positive number, got '10'"),
-        (lambda: Kept(clip=(3, 1)), "clip must be the least and the greatest number, the least first, got (3, 1)"),
-        (lambda: Kept(clip=5), "clip must be the least and the greatest number, the least first, got 5"),
-        (lambda: Kept(hierarchy="city.csv", level=1), "hierarchy must be a Hierarchy, got 'city.csv'"),
-        (lambda: Kept(level=1), "hierarchy and level must be given together, got one of them"),
-        (lambda: Kept(hierarchy=CITIES, level=3), "level must be from 0 to 2, got 3"),
-        (
-            lambda: Kept(hierarchy=CITIES, level=1, round=2),
-            "a hierarchy must be given without round and clip",
-        ),
-        (lambda: Kept(reason=" "), "reason must say in at least five words why a column is kept, got ' '"),
-        (lambda: Kept(reason="a b c d"), "reason must say in at least five words why a column is kept, got 'a b c d'"),
-        (lambda: released(city=Kept(round=2)), "column 'city' must hold numbers to be rounded to multiples of 2, got"),
-        (
-            lambda: released(height=Kept(clip=(1.5, 200))),
-            "round and clip must be whole for the whole numbers of column 'height', got",
-        ),
-        (lambda: released(score=Kept(hierarchy=CITIES, level=1)), "column 'score' must hold values of its hierarchy"),
-        (lambda: released(sex=Kept(round=2)), "keep must make columns without a role coarser, got 'sex'"),
-        (lambda: released(score=3), "keep['score'] must say in at least five words why it is kept, got 3"),
-    ],
-)
-def test_what_is_refused(make, words):
-    with pytest.raises((TypeError, ValueError), match=re.escape(words)):
-        make()
-
-
 def released(**keep):
     return release(FRAME, PROBLEM, [0], keep=keep, drop=[name for name in FRAME if name not in (*keep, "sex")])
 
@@ -187,31 +154,3 @@ def test_a_project_keeps_columns_as_coarse_as_it_says(coarse):
         "level 1 of a hierarchy of 2",
         "rounded to multiples of 20, clipped to 0 and 30",
     ]
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "words"),
-    [
-        ("round = 20", "round = 0", '[columns."note"] round must be a positive number, got 0'),
-        ("level = 1", "level = 9", '[columns."paid"] level must be from 0 to 2, got 9'),
-        ("clip = [0, 30]", "clip = [0]", "clip must be the least and the greatest number, such as [0, 90.5]"),
-        ("level = 1", "level = -1", "level must be a whole number from 0, got -1"),
-        (
-            "level = 1",
-            "",
-            '[columns."paid"] is kept as it stands and has a hierarchy: delete the line hierarchy = '
-            "'trees/paid.csv', or add level = 1 to keep the column at a level of it",
-        ),
-        (
-            'role = "sensitive"',
-            'role = "sensitive"\nround = 2',
-            "round is of the role 'keep', got the role",
-        ),
-    ],
-)
-def test_a_project_with_what_is_no_coarseness(coarse, before, after, words):
-    Path("my.toml").write_text(Path("my.toml").read_text(encoding="utf-8").replace(before, after), encoding="utf-8")
-    with pytest.raises(ValueError) as caught:
-        assert read_project(Path("my.toml")).kept
-    assert "my.toml: [columns." in str(caught.value)
-    assert words in str(caught.value)

@@ -202,11 +202,3 @@ def test_rows_that_stay_suppressed_are_dropped():
     assert made.claims.holds.tolist() == [True, True]
     with pytest.raises(RecountError, match=r"k is 1 where 3 was promised"):
         release(frame, problem, [1, 0], recoding="local")
-
-
-def test_a_recoding_that_is_none_is_refused():
-    made = ward()
-    with pytest.raises(ValueError, match="recoding must be 'local' or None, got 'global'"):
-        release(WARD, made.problem, made.x, recoding="global")
-    with pytest.raises(TypeError, match="got a local recoding"):
-        release(WARD, made.problem, made.x, recoding="local")

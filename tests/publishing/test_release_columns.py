@@ -16,10 +16,10 @@ from test_release import HOSPITAL, KEPT, ROLES, hospital
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.publishing import RecountError, evidence, release
+from pymoo_anon.publishing import evidence, release
 from pymoo_anon.publishing.release import uniqueness_of
 from pymoo_anon.publishing.report.values import columns_view
-from pymoo_anon.table import Hierarchy, Microdata, Violating
+from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.table.frames import in_memory, renamed
 
 ANYWAY = "it is only a test"
@@ -169,12 +169,6 @@ def test_what_may_name_a_person_is_kept_only_for_a_reason(name):
         assert len(made.claims) == 1
 
 
-@pytest.mark.parametrize("reason", ["", "  ", 3, "x", "because we need it", " because  we\nneed it "])
-def test_a_reason_has_at_least_five_words(reason):
-    with pytest.raises(ValueError, match=r"keep\['born'\] must say in at least five words why it is kept, got"):
-        release(HOSPITAL, hospital(), [1, 1], drop="name", keep={"born": reason, "weight": None})
-
-
 def test_somebody_who_is_alone_is_released_only_by_name_of_the_option():
     message = (
         "the point misses what is required: k in persons of patient is 1 where at least 2 is required; "
@@ -201,12 +195,6 @@ def test_a_single_row_that_is_marked_is_alone():
     made = release(HOSPITAL, problem, [1, 1], anyway=ANYWAY, **ROLES)
     assert len(made.claims) == 1
     assert (made.anyway, made.exceptions) == (ANYWAY, ("k in persons of patient is 1 where at least 2 is required",))
-
-
-@pytest.mark.parametrize("reason", ["", "because we need it", 5, True])
-def test_what_is_released_anyway_has_a_reason_of_at_least_five_words(reason):
-    with pytest.raises(ValueError, match="anyway must be a reason of at least five words, got"):
-        release(HOSPITAL, hospital(), [1, 1], anyway=reason, **ROLES)
 
 
 def test_a_reason_to_release_anyway_is_of_no_use_where_no_promise_is_broken():
@@ -237,13 +225,6 @@ def test_a_point_below_a_requirement_is_released_only_by_name_of_the_option():
     )
 
 
-def test_more_suppressed_rows_than_may_be_are_below_a_requirement():
-    problem = hospital([GeneralLossMetric()], constraints=[K >= 4], suppression=Violating(3))
-    message = "misses what is required: 4 rows are suppressed where at most 3 may be"
-    with pytest.raises(ValueError, match=message):
-        release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
-
-
 def test_what_the_choice_asked_for_is_promised_and_counted_again():
     problem = hospital([K, GeneralLossMetric()], suppression=4)
     choice = problem.front([[1, 1]]).choose(require=[K >= 3, L >= 2, TCloseness("diagnosis") <= 0.9, K <= 9])
@@ -254,16 +235,6 @@ def test_what_the_choice_asked_for_is_promised_and_counted_again():
     assert made.claims.promised.tolist()[2:] == [3, 2, 0.9, 9]
     assert made.claims.recounted.tolist()[2:4] == [4, 3]
     assert made.claims.holds.all()
-
-
-def test_a_requirement_that_marked_rows_break_is_refused():
-    problem = hospital([GeneralLossMetric()], suppression=1)
-    choice = problem.front([[1, 1]]).choose(require=[K >= 3])
-    with pytest.raises(
-        RecountError,
-        match=r"counted again, k >= 3 is 1 where 3 was promised; to an attacker the rows marked \*, here 1,",
-    ):
-        release(HOSPITAL, problem, choice, **ROLES)
 
 
 def test_a_sensitive_column_that_is_nearly_unique_is_said():

@@ -1,6 +1,5 @@
 """The release report: its numbers against plain counts, and the file itself."""
 
-import math
 import os
 
 import numpy as np
@@ -26,7 +25,6 @@ from pymoo_anon.comparison import CertainCounts, CountQueries, inference, popula
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, ProsecutorRisk, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.publishing import write_report
 from pymoo_anon.publishing.report.cells import cell_of, cell_text, one_line
 from pymoo_anon.publishing.report.subject import MOST_DETAILED
 from pymoo_anon.table import Below, Hierarchy, Microdata
@@ -507,33 +505,6 @@ def test_the_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
             report(tmp_path / "no folder" / "r.html")
     assert len(report(target)) > 1000
     assert os.listdir(tmp_path) == ["report.html"]
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"threshold": 0}, ValueError, "threshold must be a risk above 0 and at most 1, got 0"),
-        ({"threshold": math.nan}, ValueError, "threshold must be a risk"),
-        ({"threshold": "0.1"}, ValueError, "threshold must be a risk"),
-        ({"evidence": []}, TypeError, "evidence must be a dict, as evidence\\(\\) makes it, or a Release, got list"),
-        ({"suppressed": "hide"}, ValueError, "suppressed must be 'mark' or 'drop', got 'hide'"),
-        ({"population": 3}, TypeError, "population must be a Microdata"),
-        ({"front": X}, TypeError, "front must be a Front, as problem.front\\(res\\) makes it, got ndarray"),
-        ({"choice": 3}, TypeError, "choice must be a Choice, as front.choose\\(\\) makes it, got int"),
-        ({"population": table(frame(), BRACES)}, ValueError, "population must have the table's quasi-identifiers"),
-        ({"why": "x"}, TypeError, r"entries of the head must be among owner, .*, got \['why'\]"),
-        ({"owner": 3}, TypeError, "owner must be text, got 3"),
-        ({"population_size": 5}, ValueError, "population_size must be a whole number from 600 on, the rows, got 5"),
-    ],
-)
-def test_bad_arguments_are_named(tmp_path, change, error, message):
-    front = problem().front(X)
-    given_ = {"front": front, "choice": front.choose(row=5), **change}
-    with pytest.raises(error, match=message):
-        write_report(tmp_path / "r.html", given_.pop("front"), given_.pop("choice"), **given_)
-    with pytest.raises(ValueError, match="choice must be one of the points of res, got row 5"):
-        write_report(tmp_path / "r.html", problem().front(X[:3]), front.choose(row=5))
-    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("row", [1, 4])

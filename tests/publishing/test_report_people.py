@@ -39,6 +39,19 @@ def test_the_column_of_which_a_class_tells_most_is_named():
     ]
 
 
+def test_of_many_sensitive_columns_the_first_are_shown_class_by_class():
+    rows = {"q": [0, 0, 1, 1], **{f"answer {i}": [*"xyxx"] for i in range(23)}}
+    made = subject_and_member(rows, list(rows)[1:])
+    view = inference_view(*made)
+    every, *others = view.tables
+    assert [row[0] for row in every.rows] == list(rows)[1:]
+    assert [own.name for own in others] == [f"{name}{i}" for i in range(20) for name in ("sure", "worst")]
+    assert view.sentences[-1] == "The first 20 columns are shown class by class."
+    view = inference_view(*subject_and_member({name: rows[name] for name in list(rows)[:21]}, list(rows)[1:21]))
+    assert len(view.tables) == 41
+    assert "class by class" not in view.sentences[-1]
+
+
 def test_a_class_counts_in_the_row_of_sizes_that_begins_with_its_size():
     subject, member = subject_and_member({"q": np.repeat(range(5), [2, 4, 5, 11, 12])})
     (sizes,) = sizes_view(subject, member).tables

@@ -6,7 +6,6 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 from exact_twins import LocalRelease, case, exact
 from hypothesis import given
@@ -25,7 +24,7 @@ from pymoo_anon.comparison import (
 )
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DeltaPresence, LeastPresence, Precision
-from pymoo_anon.table import Generalization, Hierarchy, LocalGeneralization, Microdata
+from pymoo_anon.table import Generalization, LocalGeneralization
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -193,40 +192,3 @@ def test_a_recoding_travels_whole():
     assert hash(again) == hash(own)
     assert own != recoded(table, np.zeros((table.n_distinct, 8), dtype=int))
     assert pickle.loads(pickle.dumps(table)).equivalence_classes(again).sizes.sum() == 300
-
-
-@pytest.mark.parametrize(
-    ("cells", "words"),
-    [
-        ([[0.0, 1.0]], "cells must be whole numbers"),
-        ([[0, 0, 0]], "2 quasi-identifiers"),
-        ([[0, 9]], "cells must be nodes"),
-        ([[0, -1]], "cells must be nodes"),
-    ],
-)
-def test_what_is_no_recoding_is_refused(cells, words):
-    pair = Hierarchy.flat(["a", "b"])
-    with pytest.raises(ValueError, match=words):
-        LocalGeneralization({"p": pair, "q": pair}, cells)
-
-
-def test_a_recoding_of_another_table_is_refused():
-    pair, other = Hierarchy.flat(["a", "b"]), Hierarchy.flat(["a", "c"])
-    table = Microdata.from_frame(pd.DataFrame({"p": ["a", "b"]}), {"p": pair})
-    with pytest.raises(ValueError, match="hierarchies"):
-        table.equivalence_classes(LocalGeneralization({"p": other}, [[0], [0]]))
-    with pytest.raises(ValueError, match="2 distinct tuples"):
-        table.equivalence_classes(LocalGeneralization({"p": pair}, [[0]]))
-    with pytest.raises(ValueError, match="value of every cell"):
-        table.equivalence_classes(LocalGeneralization({"p": pair}, [[2], [2]]))
-    with pytest.raises(ValueError, match="suppresses nothing"):
-        table.equivalence_classes(LocalGeneralization({"p": pair}, [[0], [0]]), 0.5)
-
-
-def test_a_hierarchy_that_makes_no_tree_is_refused_with_its_column():
-    rootless = Hierarchy([["a", "b"]])
-    table = Microdata.from_frame(pd.DataFrame({"p": ["a", "b"]}), {"p": rootless})
-    with pytest.raises(ValueError, match=r"'p'.*with_root"):
-        _ = table.forest
-    with pytest.raises(ValueError, match=r"'p'.*with_root"):
-        LocalGeneralization({"p": rootless}, [[0], [0]])

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pymoo.core.termination import NoTermination
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from recodings import trees_of
 from strategies import more
@@ -305,17 +304,3 @@ def test_what_no_recoding_holds_is_bounded_by_k_alone():
     bounds = [one.lower_bound(one.x_of(5), ("n_iter", 3)).value for one in (free, never)]
     assert bounds[0] == bounds[1]
     assert free.lower_bound(x, ("n_iter", 3)).value > 0
-
-
-@pytest.mark.parametrize(
-    "termination", [("n_eval", 5), ("n_iter", 0), ("time", 0), ("fmin", 3), ("eons", 3), NoTermination(), ("n_gen", -1)]
-)
-def test_a_termination_is_passes_or_time(problem, termination):
-    with pytest.raises(ValueError, match=r"termination must be a number of passes, such as \(\"n_iter\", 20\)"):
-        problem.lower_bound(problem.x_of(5), termination)
-
-
-def test_a_bound_needs_a_general_loss():
-    problem = LocalRecodingProblem(make_census(200), [KAnonymity()])
-    with pytest.raises(ValueError, match="needs a GeneralLossMetric among the objectives, got none"):
-        problem.lower_bound(problem.x_of(5), ("n_iter", 1))

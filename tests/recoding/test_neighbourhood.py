@@ -114,9 +114,3 @@ def test_a_problem_asks_for_improvements(constraints, structure):
     # Merges come after the improvement by sizes.
     if structure == "direct" or not constraints:
         assert found[1] < 0.995 * found[0]
-
-
-@pytest.mark.parametrize("value", [-1, 2.5, True, "many"])
-def test_a_number_of_improvements_is_refused(value):
-    with pytest.raises(ValueError, match="n_improvements must be a whole number from 0 on, got"):
-        LocalRecodingProblem(make_census(50), GOALS, n_improvements=value)

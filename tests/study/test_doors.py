@@ -9,10 +9,10 @@ from datetime import date, datetime
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pandas as pd
 import psycopg
 import pytest
-import xlsxwriter
 from command import command, refused, run
 from persons import cells
 from servers import PASSWORD, postgres_server
@@ -51,6 +51,15 @@ def write_rows(path, encoding="utf-8", rows=ROWS, separator=","):
     frame.to_csv(path, index=False, encoding=encoding, sep=separator)
 
 
+def test_a_gap_in_the_only_column_is_no_blank_line():
+    path, texts = Path("one.csv"), ["a", None, 'b"', None]
+    write_table(registered(pd.DataFrame({"x": texts})), path)
+    assert opened(Reading(source_of("one.csv", Path()))) == [(text,) for text in texts]
+    distinct = registered(pd.DataFrame({"x": [None, 2.5]})), np.array([2, 3])
+    write_table(registered(pd.DataFrame({"x": [None] * 2 + [2.5] * 3})), path, lambda: distinct)
+    assert path.read_text(encoding="utf-8") == 'x\n""\n""\n2.5\n2.5\n2.5\n'
+
+
 # --- CSV --------------------------------------------------------------------------------------------------------------
 
 
@@ -63,21 +72,13 @@ def test_an_encoding_that_is_named(encoding, rows):
 
 def test_a_file_in_latin_1_goes_all_the_way():
     write_rows("t.csv", "latin-1")
-    assert "init --encoding latin-1" in refused("init", "t.csv")
+    assert "init --encoding cp1252" in refused("init", "t.csv")
     study = study_of("t.csv", "--encoding", "latin-1")
     assert study.project.reading.encoding == "latin-1"
     assert "grün" in Path("t-release.csv").read_text(encoding="utf-8")
     path = Path("t.toml")
     path.write_text(path.read_text().replace('encoding = "latin-1"', 'encoding = "cp437"'))
     assert "changed since: how t.toml reads it" in refused("pick", "t.toml")
-
-
-def test_a_wrong_encoding_is_one_sentence():
-    write_rows("t.csv")
-    told = "t.csv must be text in ascii, as encoding says, got the byte 0xc3 in line 2; name its own encoding"
-    assert refused("init", "t.csv", "--encoding", "ascii") == told
-    told = "--encoding must be an encoding of text that Python knows"
-    assert all(told in refused("init", "t.csv", f"--encoding={name}") for name in ("klingon", "base64", ""))
 
 
 def test_numbers_with_a_decimal_comma_are_read_with_a_point():
@@ -100,42 +101,6 @@ def test_a_zip_archive_of_one_file(encoding):
     Path("t.csv").unlink()
     study_of("t.zip", *([] if named is None else ["--encoding", named]))
     assert Path("t-release.csv").is_file()
-
-
-def test_other_archives_are_one_sentence():
-    write_rows("a.csv")
-    with zipfile.ZipFile("two.zip", "w") as archive:
-        archive.write("a.csv")
-        archive.write("a.csv", "b.csv")
-    assert refused("init", "two.zip") == (
-        "two.zip must be a zip archive of one file, got 'a.csv', 'b.csv'; unpack it and name the table's file"
-    )
-    with zipfile.ZipFile("none.zip", "w") as archive:
-        archive.mkdir("folder") if hasattr(archive, "mkdir") else archive.writestr("folder/", "")
-    assert "of one file, got none" in refused("init", "none.zip")
-    with zipfile.ZipFile("locked.zip", "w") as archive:
-        archive.write("a.csv")
-    content = bytearray(Path("locked.zip").read_bytes())
-    content[6] |= 1
-    content[content.index(b"PK\x01\x02") + 8] |= 1
-    Path("locked.zip").write_bytes(content)
-    assert "locked.zip must be a zip archive that opens: " in refused("init", "locked.zip")
-    Path("cut.zip").write_bytes(content[:60])
-    assert "cut.zip must be a whole file of the zip format" in refused("init", "cut.zip")
-
-
-@pytest.mark.parametrize("garbage", [b"\x1f\x8b" + bytes(range(200)), b"\x1f\x8b", b"PK\3\4", b"PK\3\4" + bytes(99)])
-def test_garbage_that_begins_like_an_archive(garbage):
-    Path("t.csv").write_bytes(garbage)
-    assert "t.csv must be a whole file " in refused("init", "t.csv")
-
-
-def test_a_wrong_row_in_an_archive_is_named_with_the_archive():
-    with zipfile.ZipFile("t.zip", "w") as archive:
-        archive.writestr("t.csv", "a,b\n1,2\n3\n")
-    assert refused("init", "t.zip").startswith("t.zip must have 2 fields in every row")
-    Path("t.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n3\n"))
-    assert refused("init", "t.csv.gz").startswith("t.csv.gz must have 2 fields in every row")
 
 
 # --- workbooks and databases ------------------------------------------------------------------------------------------
@@ -189,7 +154,9 @@ def test_a_failed_release_leaves_no_table_and_no_documents(monkeypatch):
     committed = databases.read_sqlite
     with monkeypatch.context() as patch:
         # The transaction is gone before its end.
-        patch.setattr(databases, "read_sqlite", lambda target, own: (committed(target, own), own.rollback())[0])
+        patch.setattr(
+            databases, "read_sqlite", lambda target, own=None: (committed(target, own), own and own.rollback())[0]
+        )
         assert "could not be written: cannot commit" in refused("release", "patients.toml", *output)
     assert not list(Path().glob("released*"))
     assert is_there(study, Path("out.csv"))
@@ -255,28 +222,12 @@ def test_every_type_comes_out_of_a_file_equal_or_is_refused(kind, columns):
         assert {*cells_of_it} == {str(cell) if kind == "csv" and cell is not None else cell for cell in want}
 
 
-def test_workbooks_that_are_unclear_are_one_sentence():
+def test_a_sheet_of_a_workbook_is_named():
     frame = people()
     with pd.ExcelWriter("two.xlsx", engine="xlsxwriter") as writer:
         frame.to_excel(writer, index=False, sheet_name="one")
         frame[["age"]].to_excel(writer, index=False, sheet_name="the other")
-    assert "it has the tables 'one', 'the other'; name one: --table NAME" in refused("init", "two.xlsx")
     assert opened(Reading(source_of("two.xlsx", Path(), "the other"))) == [(age,) for age in frame["age"]]
-    assert "two.xlsx:none cannot be read" in refused("init", "two.xlsx", "--table", "none")
-    for row, words in (
-        ([], "must have at least one row, got none"),
-        (["Ann", "Lee"], "name it, or take out titles above and merged cells"),
-    ):
-        with xlsxwriter.Workbook("merged.xlsx") as book:
-            sheet = book.add_worksheet()
-            sheet.merge_range("A1:B1", "name")
-            sheet.write_row("A2", row)
-        assert words in refused("init", "merged.xlsx")
-    Path("cut.xlsx").write_bytes(Path("two.xlsx").read_bytes()[:2000])
-    Path("empty.xlsx").write_bytes(b"")
-    Path("cut.sqlite").write_bytes(b"SQLite format 3\0" + bytes(50))
-    for name in ("cut.xlsx", "empty.xlsx", "cut.sqlite"):
-        assert f"{name} cannot be read" in refused("init", name)
 
 
 def test_days_and_moments_of_a_workbook():
@@ -305,7 +256,7 @@ def test_json_lines_go_all_the_way():
     assert "grün" in release.read_text(encoding="utf-8")
 
 
-def test_every_type_of_json_lines_is_equal_or_refused():
+def test_every_type_of_json_lines_is_equal():
     rows = [
         {"a": 2**53 + 1, "b": "2020-02-29", "c": True, "d": 0.1, "e": "007", "f": 2**63, "g": 'grün "a"\nb', "h": 1},
         {"c": None, "d": 2, "b": "2020-01-01T10:00:00+02:00", "h": "x", "i d": ""},
@@ -316,30 +267,6 @@ def test_every_type_of_json_lines_is_equal_or_refused():
         (2**53 + 1, "2020-02-29", True, 0.1, "007", str(2**63), 'grün "a"\nb', "1", None),
         (None, "2020-01-01T10:00:00+02:00", None, 2.0, None, None, None, "x", ""),
     ]
-    for wrong, words in {
-        '{"a": 1.5}\n{"a": 90071992547409930}': "must not be greater than 2^53",
-        '{"a": [1]}': "got lists or objects in 'a'",
-        '{"a": {"b": 1}}': "got lists or objects in 'a'",
-        '{"a": 1, "A": 2}': "must differ in more than case",
-        '{"a": 1': "cannot be read",
-        "": "must have at least one line",
-        "[1, 2]": "cannot be read",
-    }.items():
-        path.write_text(wrong)
-        assert words in refused("init", "t.ndjson")
-
-
-def test_files_that_are_not_read_are_one_sentence():
-    for name, words in {
-        "t.sav": "a file of SPSS; there save the table as CSV",
-        "t.dta": "a file of Stata",
-        "t.rds": "a file of R",
-        "t.json": "JSON; write one object a line",
-        "t.tar.gz": "an archive; unpack it",
-        "t.xz": "an archive; unpack it",
-    }.items():
-        Path(name).write_bytes(b"\x1f\x8b" + bytes(99))
-        assert refused("init", name).startswith(f"{name} must be a CSV file, got {words}")
 
 
 def test_a_column_named_as_a_pattern_is_never_another_column():
@@ -352,8 +279,6 @@ def test_a_column_named_as_a_pattern_is_never_another_column():
     run("release", "t.toml")
     run("verify", "t.toml")
     assert sorted(set(pd.read_csv("t-release.csv")["*"])) == [20, 21, 22, 23]
-    frame.to_parquet("t.parquet")
-    assert "must have no column named '*', a pattern" in refused("init", "t.parquet", "--force")
 
 
 def test_an_error_of_a_thread_of_duckdb_is_told_in_its_words():
@@ -371,14 +296,6 @@ def test_a_release_that_cannot_be_recorded_is_not_written():
     record.mkdir()
     assert "output must not be written to t-front/releases.json" in refused("release", "t.toml", "--output", "a.csv")
     assert not Path("a.csv").exists()
-
-
-def test_a_table_is_named_where_there_are_several():
-    sqlite3.connect("none.sqlite").close()
-    Path("none.sqlite").touch()
-    assert refused("init", "none.sqlite") == "none.sqlite cannot be read: it must have a table, got none"
-    duckdb.connect("my.duckdb").close()
-    assert "must come with the name of a table" in refused("init", "my.duckdb")
 
 
 @pytest.fixture(scope="module")
@@ -473,13 +390,6 @@ def test_a_failed_release_leaves_no_table(server, monkeypatch):
         assert words in refused("init", server, "--table", name)
     monkeypatch.setenv("PGPASSWORD", "wrong")
     assert "password authentication failed" in refused("init", server, "--table", "few")
-
-
-def test_a_password_in_an_address_is_refused_and_not_repeated():
-    for address in ("postgresql://me:hidden@host/db", "Postgres://me@host/db?password=hidden"):
-        told = refused("init", address, "--table", "t")
-        assert ("hidden" in told, "must hold no password" in told) == (False, True)
-    assert "must hold no password" in refused("init", "mysql://me@host/db?Access_Token=hidden", "--table", "t")
 
 
 @pytest.mark.filterwarnings("ignore")

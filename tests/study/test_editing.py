@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 from command import own
 
-from pymoo_anon.study.editing import change_hierarchy, change_project, change_roles, open_hierarchy
 from pymoo_anon.study.names import MEASURES, source_of
-from pymoo_anon.study.project import ColumnDecision, read_project
-from pymoo_anon.study.proposal import Proposer, known_columns, reading_of
+from pymoo_anon.study.project import ColumnDecision, change_project, read_project
+from pymoo_anon.study.proposal import Proposer, change_roles, known_columns, reading_of
 from pymoo_anon.study.tables import in_words, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
+from pymoo_anon.table.hierarchy_edits import change_hierarchy, open_hierarchy
 
 pytestmark = pytest.mark.usefixtures("own_table")
 

@@ -214,12 +214,6 @@ def test_days_of_a_year_or_so_get_a_row_each():
     assert draft_hierarchy([date(1950, 1, 1), date(1980, 1, 1), date(2000, 1, 1)]).hierarchy.n_values == 3
 
 
-AMBIGUOUS = (
-    "dates must tell by one of them whether the day or the month comes first, got {}; written like 2021-03-05 they "
-    "would"
-)
-
-
 @pytest.mark.parametrize(
     ("values", "kind", "reason"),
     [
@@ -244,11 +238,11 @@ with Path(__file__).with_name("drafts.csv").open(encoding="utf-8", newline="") a
 def test_texts_have_these_drafts(row):
     """Compare the kind, and the reason or the levels below the root."""
     values = row["values"].split("|")
-    draft = draft_hierarchy(values)
+    draft = draft_hierarchy(values, name=row["name"] or None)
     assert draft.kind == row["kind"]
     assert row["reason"] in ("", draft.reason)
     assert row["levels"] in ("", " / ".join("|".join(own) for own in draft.hierarchy.labels[1:-1]))
-    assert draft_hierarchy(values[::-1]) == draft
+    assert draft_hierarchy(values[::-1], name=row["name"] or None) == draft
     if draft.kind == "categories":
         said = refused(ValueError, lambda: draft_hierarchy(values, kind="ordered"))
         assert said.startswith(
@@ -376,28 +370,6 @@ def test_counts_are_those_of_the_values_or_given():
     assert draft_hierarchy(["d", "c", "a", "b", "a"], [1, 2, 4, 3, 1]) == counted
 
 
-def test_values_without_a_draft():
-    def said(*arguments):
-        return refused(ValueError, lambda: draft_hierarchy(*arguments))
-
-    assert said([]) == "values must hold at least one, got none"
-    assert said(["a"], [1, 2]) == "counts must be as many as the values, 1, got 2"
-    assert said(["a", "b"], [1, 0]) == "counts must be positive, got 0"
-    kinds = "kind must be 'auto', 'numbers', 'dates', 'ordered', 'codes', 'categories', got 'tree'"
-    assert said(["a"], None, "tree") == kinds
-    for value in ("x", "1e19"):
-        text = f"numbers must be at most 1e+18, or text that spells such, got {value!r}"
-        assert said(["1", value], None, "numbers") == text
-    dates = "dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, got "
-    assert said(["2021-03-05", "x"], None, "dates") == f"{dates}'x'"
-    both = said(["13.01.2021", "01.13.2021"], None, "dates")
-    assert both == f"{dates}some with the day and some with the month first"
-    assert said(["01.02.2021"], None, "dates") == AMBIGUOUS.format("'01.02.2021'")
-    codes = "codes must have at most 40 characters, none of them '*', got "
-    assert said(["1*", "12"], None, "codes") == f"{codes}'1*'"
-    assert said(["1" * 41], None, "codes") == f"{codes}{'1' * 41!r}"
-
-
 def test_a_draft_of_a_large_column_is_made_quickly():
     values = np.random.default_rng(1).normal(50_000, 20_000, 8_000).tolist()
     assert draft_hierarchy(values).hierarchy.n_values == len(set(values))
@@ -464,6 +436,7 @@ def hospital():
         "icd": ("codes", "?", 0.02, [f"{code}.{digit}" for code in codes for digit in rng.integers(0, 9, 1)]),
         "Schmerz": ("ordered", "grün", 0.001, rng.choice(["kein", "leicht", "mittel", "stark"], HOSPITAL).tolist()),
         "Aufnahme": ("dates", "n/a", 0.03, [f"{day:%d.%m.%Y}" for day in days]),
+        "Entlassung": ("dates", "siehe Akte", 0.001, [f"{day} {day.day:02}:30" for day in days]),
         "Monat": ("ordered", "None", 0.04, rng.choice(["Januar", "Juni", "Mai", "März"], HOSPITAL).tolist()),
         "mixed": ("numbers", "inconnu", 0.6, list(map(str, ages))),
     }

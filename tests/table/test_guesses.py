@@ -276,6 +276,14 @@ def test_columns_of_frames_are_guessed_as_their_values():
     assert guesses_of(pl.from_pandas(frame, nan_to_null=True).lazy(), list(frame)) == expected
 
 
+@pytest.mark.parametrize("kind", [pl.DataFrame, pl.LazyFrame, pa.table])
+def test_lists_and_objects_are_refused_with_their_columns(kind):
+    with pytest.raises(TypeError, match="single values, got lists or objects in 'tags', 'place'; leave them out"):
+        guesses_of(
+            kind({"age": [1, 2], "tags": [["a"], ["b"]], "place": [{"x": 1}, {"x": 2}]}), ["age", "tags", "place"]
+        )
+
+
 def test_too_many_values_leave_the_name_and_the_count():
     def guess(name, n_distinct):
         return guess_of(Profile(name, 10**6, n_distinct, 0, [], []))
@@ -360,11 +368,6 @@ def test_long_texts_are_searched_at_their_beginnings_alone(monkeypatch):
     assert guess_role("x", texts).role == "identifier"
     assert sum(searched) <= 2 * sum(len(text[:1000]) for text in texts)
     assert len(searched) == 6
-
-
-def test_columns_of_lists_are_none():
-    with pytest.raises(TypeError, match=r"^values must be single ones, such as text and numbers, got list$"):
-        guess_role("x", [[1], [2]])
 
 
 KINDS = ("pandas", "polars lazy", "duckdb")

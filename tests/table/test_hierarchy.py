@@ -2,16 +2,13 @@
 
 import copy
 import pickle
-import re
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
-from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import hierarchies
@@ -55,8 +52,6 @@ def test_hierarchies_of_the_same_values_are_equal_and_hash_alike():
 def test_values_are_the_same_where_they_are_equal_and_of_one_kind():
     assert Hierarchy([[1, True, "1"], ["a", "b", "c"]]).n_groups.tolist() == [3, 3]
     assert Hierarchy([["a", "b", "c"], [1, True, 1.0]]).groups[1].tolist() == [0, 1, 0]
-    with pytest.raises(ValueError, match=r"given more than once: 0\.1$"):
-        Hierarchy([[Decimal("0.1"), 0.1]])
 
 
 def test_runs_of_values_are_labelled_by_what_they_hold():
@@ -69,12 +64,9 @@ def test_runs_of_values_are_labelled_by_what_they_hold():
     assert Hierarchy.flat(["alone"]).run_label(0, 0) == "alone"
 
 
-def test_bins_are_as_many_as_the_values():
+def test_values_are_encoded_by_their_bins():
     bins = Bins((0, 5, 10), "left", True)
     assert Hierarchy([["young", "old"], ["*", "*"]], bins).encode([7, 3]).tolist() == [1, 0]
-    for levels in ([["young"]], [["young", "old", "oldest"]], [[None, "old", "oldest"]]):
-        with pytest.raises(ValueError, match=rf"^bins must be as many as the values, {len(levels[0])}, got 2$"):
-            Hierarchy(levels, bins)
 
 
 @given(hierarchies(max_values=2), hierarchies(max_values=2))
@@ -97,25 +89,6 @@ def test_instances_do_not_change(hierarchy):
     assert copy.deepcopy(hierarchy) is hierarchy
     assert not hierarchy.groups.flags.writeable
     assert not hierarchy.n_groups.flags.writeable
-
-
-def test_levels_that_are_refused():
-    missing = "levels must not hold NaN; None stands for a missing value"
-    lengths = "levels must be equally long: level 0 has 2 values, level 1 has 1 labels"
-    twice = "levels must name each value once, given more than once: "
-    for levels, message in (
-        ([], "levels must hold at least one value, got none"),
-        ([[], []], "levels must hold at least one value, got none"),
-        ([["a", "b"], ["*"]], lengths),
-        ([[1.0, float("nan")]], missing),
-        ([[1, Decimal("sNaN")]], missing),
-        ([[1, pd.NA]], missing),
-        ([[1, 2], ["*", np.nan]], missing),
-        ([[1, 2, 1.0]], f"{twice}1.0"),
-        ([[*"abcdefg"] * 2], f"{twice}'a', 'b', 'c', 'd', 'e' and 2 more"),
-        ([[1, 2], ["*", "*"], [1, 2]], "level 2 must be a coarsening of level 1: it splits the groups '*'"),
-    ):
-        assert refused(ValueError, lambda levels=levels: Hierarchy(levels)) == message
 
 
 def holds(label, value):
@@ -178,30 +151,6 @@ def test_ages_in_steps_of_five_have_twenty_values():
     assert ages.encode(values).tolist() == [0, 0, 1, 19, 3] + [-1] * 6
 
 
-def test_intervals_that_are_refused():
-    """Refuse a fraction without end with a sentence, too, not an arithmetic error."""
-    numbers = "low, high, step and widths must be whole, float or Decimal numbers of at most 1e+18, got "
-    multiple, nest = "high - low must be a positive multiple of step, got ", "widths must nest, each a larger multiple "
-    for arguments, message in (
-        ((0, 10, [], 1, "both"), "closed must be 'left' or 'right', got 'both'"),
-        ((0, float("inf"), []), f"{numbers}inf"),
-        ((float("nan"), 10, []), f"{numbers}nan"),
-        (("0", 10, []), f"{numbers}'0'"),
-        ((0, 10, [5, True]), f"{numbers}True"),
-        ((0, 1, [], Fraction(1, 3)), f"{numbers}Fraction(1, 3)"),
-        ((0, 10**400, [], 10**399), f"{numbers}1{'0' * 79}"),
-        ((0, 10, [], 0), "step must be positive, got 0"),
-        ((0, 10, [], -1), "step must be positive, got -1"),
-        ((0, 10, [], 3), f"{multiple}0, 10 and 3"),
-        ((10, 10, []), f"{multiple}10, 10 and 1"),
-        ((10, 0, []), f"{multiple}10, 0 and 1"),
-        ((0, 10, [5, 8]), f"{nest}of the one before: 5, 8"),
-        ((0, 10, [5, 5]), f"{nest}of the one before: 5, 5"),
-        ((0, 10, [3], 2), f"{nest}of the one before: 2, 3"),
-    ):
-        assert refused(ValueError, lambda arguments=arguments: Hierarchy.intervals(*arguments)) == message
-
-
 def test_encode_tells_numbers_text_and_truth_apart():
     mixed = Hierarchy([[17, "17", "07", True, None, 2.5]])
     values = [17, 17.0, "17", "07", True, None, 2.5, 7, 1, "None"]
@@ -220,8 +169,6 @@ def test_with_numbers_reads_what_text_spells():
     assert [type(v) for v in Hierarchy.flat(["1", "2.0"]).with_numbers(float).domain] == [float, float]
     # Labels that spell the same number stay the text they are, so that no two groups merge.
     assert Hierarchy([["1", "2"], ["1", "01"]]).with_numbers(int).labels[1] == ("1", "01")
-    with pytest.raises(ValueError, match=r"^the hierarchy must name each number once, spelled more than once: 7$"):
-        Hierarchy.flat(["7", "07"]).with_numbers(int)
 
 
 def test_with_numbers_is_exact():
@@ -233,8 +180,6 @@ def test_with_numbers_is_exact():
     assert decimals.encode(values).tolist() == [2, 2, 1, -1]
     # Numbers beyond floats stay text.
     assert Hierarchy.flat(["1e400", "1" * 400]).with_numbers(float).domain == ("1e400", "1" * 400)
-    with pytest.raises(ValueError, match=r"spelled more than once: 0\.1$"):
-        Hierarchy.flat([Decimal("0.1"), "0.10"]).with_numbers(float)
 
 
 @given(hierarchies())
@@ -293,11 +238,6 @@ def test_bins_know_decimals_as_they_are_written():
     assert large.encode([Decimal(2**53 + 1), Decimal(2**53 + 3)]).tolist() == [1, 3]
 
 
-def test_more_bins_than_a_table_can_have_are_refused():
-    message = "high - low must be at most 10,000,000 times step, got 10,000,000,000 times 0.1"
-    assert refused(ValueError, lambda: Hierarchy.intervals(0, 10**9, [], 0.1)) == message
-
-
 def sets_of(hierarchy):
     """Map every group's value set to its lowest level and label."""
     found = {}
@@ -350,35 +290,13 @@ def test_nodes_do_not_change_and_are_not_pickled():
     assert again.nodes.labels == nodes.labels
 
 
-def test_a_hierarchy_without_a_root_is_refused():
-    forest = Hierarchy([["a", "b", "c"], ["x", "x", "y"]])
-    with pytest.raises(ValueError, match=re.escape("'a', 'b', 'c' must end in one group")):
-        _ = forest.nodes
-    assert forest.with_root().nodes.labels == ("*", "x", "a", "b", "c")
-
-
-def test_a_label_of_two_sets_is_refused_naming_them():
-    other = Hierarchy([["a", "b", "c", "d"], ["Other", "Other", "c", "d"], ["Other", "Other", "Other", "d"]])
-    text = "'Other' stands for 'a', 'b' at level 1 and for 'a', 'b', 'c' at level 2; give one of them another label"
-    with pytest.raises(ValueError, match=re.escape(text)):
-        _ = other.with_root().nodes
-    # One label for one set, at two levels, is one node.
+def test_one_label_for_one_set_at_two_levels_is_one_node():
     fine = Hierarchy([["a", "b", "c"], ["Other", "Other", "c"], ["Other", "Other", "c"]]).with_root()
     assert fine.nodes.labels == ("*", "Other", "a", "b", "c")
 
 
 def test_what_is_missing_is_no_text():
     assert Hierarchy.flat(["None", "a"]).with_missing().nodes.labels == ("*", "None", "a", None)
-
-
-@pytest.mark.parametrize(
-    ("number", "text"), [(17, "17"), (17.0, "17"), (Decimal("17.50"), "17.5"), (datetime(2021, 3, 5), "2021-03-05")]
-)
-def test_a_value_and_its_text_in_a_release_read_alike(number, text):
-    mixed = Hierarchy([[number, 18, 19], [text, text, "19"], ["*", "*", "*"]])
-    found = f"{text!r} stands for {number!r} at level 0 and for {number!r}, 18 at level 1"
-    with pytest.raises(ValueError, match=re.escape(found)):
-        _ = mixed.nodes
 
 
 DAYS = [date(2021, 3, 5), date(2021, 3, 6), date(1969, 12, 31)]
@@ -426,12 +344,10 @@ def test_nothing_else_does():
 
 
 def test_values_that_stand_in_the_domain_come_first():
-    """Match moments to days only if the whole domain is distinct days."""
+    """Match moments to days only if the domain holds distinct days and no moments."""
     for domain in (
         ["2021-03-05", "2021-03-05T10:00"],
-        ["2021-03-05", "unknown"],
         ["2021-03-05", date(2021, 3, 5)],
-        ["2021-03-05", 7],
         [datetime(2021, 3, 5, 1), "2021-03-05"],
         [datetime(2021, 3, 5, tzinfo=EAST), "2021-03-05"],
     ):
@@ -444,6 +360,19 @@ def test_values_that_stand_in_the_domain_come_first():
         )
 
 
+def test_an_infinite_number_matches_its_text():
+    """Match what a file of a drafted hierarchy holds of a column of floats."""
+    hierarchy = Hierarchy.flat(["1.5", "inf", "-inf"]).with_numbers(float)
+    values = [float("inf"), float("-inf"), np.float64("inf"), 1.5, 2.5, float("nan")]
+    assert hierarchy.encode(values).tolist() == [1, 2, 1, 0, -1, -1]
+
+
+def test_days_match_beside_another_text():
+    hierarchy = Hierarchy.flat(["2021-03-05", "unknown", "2021", 7, "2021-03-06"])
+    values = ["2021-03-05 11:00", "unknown", "2021", 7, datetime(2021, 3, 6, 11), "2021-03-07", "never"]
+    assert hierarchy.encode(values).tolist() == [0, 1, 2, 3, 4, -1, -1]
+
+
 def test_an_empty_text_is_missing_where_no_value_is_empty():
     assert Hierarchy.flat(["a", None]).encode(["", None]).tolist() == [1, 1]
     assert Hierarchy.flat(["", None]).encode(["", None]).tolist() == [0, 1]
@@ -451,6 +380,14 @@ def test_an_empty_text_is_missing_where_no_value_is_empty():
     bins = Hierarchy.intervals(0, 4, widths=[2])
     assert bins.with_missing().encode(["", None, 3, "3"]).tolist() == [4, 4, 3, -1]
     assert bins.encode(["", None, 3]).tolist() == [-1, -1, 3]
+
+
+def test_a_missing_value_matches_no_text_that_spells_it():
+    gaps = [None, float("nan"), Decimal("nan"), pd.NaT, pd.NA]
+    texts = ["None", "nan", "NaN", "NaT", "<NA>"]
+    assert Hierarchy.flat(texts).encode(gaps).tolist() == [-1] * 5
+    for own in (Hierarchy.flat(texts), Hierarchy.flat(DAYS), Hierarchy.intervals(0, 2, [])):
+        assert own.with_missing().encode(gaps).tolist() == [own.n_values] * 5
 
 
 @given(st.datetimes(datetime(1, 1, 2), timezones=st.none() | st.timezones()))

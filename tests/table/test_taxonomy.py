@@ -13,7 +13,7 @@ import pytest
 from errors import refused
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import cuts, every_string, grown, renamed, trees
+from strategies import cuts, every_string, grown, trees
 
 from pymoo_anon.table import Hierarchy, Taxonomy
 from pymoo_anon.table.taxonomy import closest_cuts
@@ -193,12 +193,6 @@ def test_every_cut_is_drawn_alike(tree):
     np.testing.assert_array_equal(drawn, taxonomy.sample(20_000, np.random.default_rng(0)))
 
 
-def test_labels_are_of_cuts():
-    assert WORKCLASS.labels([False] * 7) == ("Any work class",)
-    text = "bits must be a cut of 'Any work class', got [0, 1, 0, 1, 1, 1, 1]"
-    assert refused(ValueError, lambda: WORKCLASS.labels(np.array([0, 1, 0, 1, 1, 1, 1], bool))) == text
-
-
 @given(trees())
 def test_labels_name_the_leaves_below_them(tree):
     taxonomy = Taxonomy(tree)
@@ -239,23 +233,6 @@ def test_copies_are_the_same(copied):
         )
 
 
-def test_instances_do_not_change():
-    for name in ("leaves", "n_bits", "name", "spans", "n_cuts"):
-        with pytest.raises(AttributeError):
-            setattr(WORKCLASS, name, None)
-
-
-@pytest.mark.parametrize("method", ["is_valid", "closest", "labels"])
-def test_bad_strings_are_refused(method):
-    act = getattr(WORKCLASS, method)
-    for bits in (np.zeros(7, int), [0, 1, 0, 0, 1, 1, 1], np.ones((2, 7)), "0100111", ["0"] * 7, None):
-        assert refused(TypeError, lambda bits=bits: act(bits)) == f"bits must be Boolean, got {np.asarray(bits).dtype}"
-    for shape in ((6,), (8,), (2, 8), (7, 2), (1, 1, 7), ()):
-        assert refused(ValueError, lambda shape=shape: act(np.zeros(shape, bool))) == (
-            f"bits must be one string of 7 bits or an (n, 7) array, got shape {shape}"
-        )
-
-
 def test_files_and_mappings_give_the_same(tmp_path):
     path = tmp_path / "tree.json"
     path.write_text(json.dumps(WORK), encoding="utf-8")
@@ -267,41 +244,6 @@ def test_files_and_mappings_give_the_same(tmp_path):
     for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32"):
         path.write_text('{"name": "Île"}', encoding=encoding)
         assert Taxonomy.from_json(path).name == "Île"
-
-
-def test_bad_trees_are_refused(tmp_path):
-    bad = tmp_path / "bad.json"
-
-    def both(error, tree):
-        bad.write_text(json.dumps(tree), encoding="utf-8")
-        message = refused(error, lambda: Taxonomy(tree))
-        assert refused(error, lambda: Taxonomy.from_json(bad)) == f"{bad}: {message}"
-        return message
-
-    twice = renamed(PAIRS, [*"abcdef", *"abcghi"])
-    assert both(ValueError, twice) == "taxonomy must name each leaf once, given more than once: 'a', 'b', 'c'"
-    many = {"name": "root", "children": [{"name": f"{i % 7}"} for i in range(14)]}
-    assert both(ValueError, many) == (
-        "taxonomy must name each leaf once, given more than once: '0', '1', '2', '3', '4' and 2 more"
-    )
-    twin = {"name": "b", "children": [{"name": "c"}, {"name": "d"}]}
-    for named in ({"name": "b"}, {"name": "a", "children": [{"name": "b"}, {"name": "e"}]}):
-        inner = {"name": "root", "children": [named, twin]}
-        assert both(ValueError, inner) == "taxonomy must name each node once, given more than once: 'b'"
-    lone = {"name": "root", "children": [{"name": "a"}, {"name": "only", "children": [{"name": "b"}]}]}
-    assert both(ValueError, lone) == "taxonomy must have no inner node with one child, got 'only'"
-    for tree in ("text", 5, None, ["a", "b"], {}, {"name": 5}, {"children": []}):
-        assert both(TypeError, tree) == (f"taxonomy must be of nodes {{'name': text, 'children': [...]}}, got {tree!r}")
-    assert both(TypeError, {"name": "root", "children": ["a", "b"]}) == (
-        "taxonomy must be of nodes {'name': text, 'children': [...]}, got 'a'"
-    )
-
-
-@pytest.mark.parametrize("children", [5, True, "ab", {"a": 1, "b": 2}, 0, False, "", {}], ids=repr)
-def test_children_that_are_no_list_are_refused(children):
-    message = refused(TypeError, lambda: Taxonomy({"name": "root", "children": children}))
-    assert message.startswith("taxonomy must be of nodes {'name': text, 'children': [...]}, got {'children': ")
-    assert Taxonomy({"name": "root", "children": ()}).leaves == ("root",)
 
 
 def deep(n, inner=None):
@@ -366,29 +308,7 @@ def test_what_is_no_tree_is_refused():
     del cyclic["children"]
 
 
-def test_keys_of_a_node_are_name_children_and_comments(tmp_path):
+def test_keys_of_a_node_are_name_children_and_comments():
     leaves = [{"name": "a", "size": 5, "note": "x"}, {"name": "b", "children": None}]
     assert Taxonomy({"name": "root", "children": leaves, "id": 1}).leaves == ("a", "b")
-    for key, below in (("Children", leaves), ("child", leaves[0]), (1, ("a", "b"))):
-        message = f"taxonomy must have nodes below 'root' under 'children' alone, got {key!r}"
-        assert refused(ValueError, lambda key=key, below=below: Taxonomy({"name": "root", key: below})) == message
-    path = tmp_path / "twice.json"
-    path.write_text('{"name": "root", "children": [{"name": "a"}, {"name": "b"}], "children": []}', encoding="utf-8")
-    message = f"{path} must be a JSON file: an object must name each key once, got more than once: 'children'"
-    assert refused(ValueError, lambda: Taxonomy.from_json(path)) == message
-    path.write_text('{"name": "a"} {"name": "b"}', encoding="utf-8")
-    assert refused(ValueError, lambda: Taxonomy.from_json(path)).startswith(f"{path} must be a JSON file: Extra data")
-
-
-def test_bad_files_are_refused(tmp_path):
-    bad = tmp_path / "bad.json"
-    for text in ('{"name": ', "", "name;children"):
-        bad.write_text(text, encoding="utf-8")
-        assert refused(ValueError, lambda: Taxonomy.from_json(bad)).startswith(f"{bad} must be a JSON file: ")
-    bad.write_text('{"name": "a", "children": [' * 100_000, encoding="utf-8")
-    message = f"{bad} must be nested less deeply; Taxonomy(tree) takes trees of any depth"
-    assert refused(ValueError, lambda: Taxonomy.from_json(bad)) == message
-    bad.write_bytes('{"name": "Île"}'.encode("latin-1"))
-    assert refused(ValueError, lambda: Taxonomy.from_json(bad)).startswith(f"{bad} must be ")
-    with pytest.raises(FileNotFoundError):
-        Taxonomy.from_json(tmp_path / "none.json")
+    assert Taxonomy({"name": "root", "children": ()}).leaves == ("root",)

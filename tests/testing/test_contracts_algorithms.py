@@ -4,7 +4,6 @@ import copy
 
 import numpy as np
 import pytest
-from errors import refused
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
@@ -79,40 +78,6 @@ def test_algorithms_keep_the_contract(algorithm, space, names):
 def test_preferences_keep_the_contract(pop_size):
     problem = BitStringProblem(TABLE, [PreferredPoint((0.2, 1.0)), PreferredPoint((0.5, 0.1)), KAnonymity()])
     check_algorithm(PreferenceNSGA2(k=3, pop_size=pop_size), problem)
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "problem", "sentence"),
-    [
-        (GENITOR(), small_problems(BitStringProblem)["two objectives"], "problem must have one objective, got 2"),
-        (BranchAndBound(), small_problems(BitStringProblem)["four objectives"], "BranchAndBound proves one loss over"),
-        (
-            BitStringLocalSearch(),
-            small_problems()["two objectives"],
-            "problem must be a BitStringProblem, got",
-        ),
-        (PreferenceNSGA2(k=3), small_problems()["two objectives"], "problem must be a BitStringProblem, got Lattice"),
-        (
-            PreferenceNSGA2(k=3),
-            small_problems(BitStringProblem)["two objectives"],
-            "objectives must be one or more PreferredPoint and then KAnonymity(), got [",
-        ),
-        (
-            BitStringLocalSearch(),
-            small_problems(BitStringProblem)["four objectives"],
-            "problem must be one loss under a smallest class size, or k and a loss under AtMost, got [",
-        ),
-        (ExhaustiveSearch(), get_problem("zdt1"), "problem must be a LatticeProblem, got ZDT1"),
-        (Datafly(), small_problems(BitStringProblem)["one objective"], "problem must be a LatticeProblem, got BitS"),
-        (TargetSweep(), small_problems()["two objectives"], "problem must be a LocalRecodingProblem, got LatticePr"),
-        (BranchAndBound(), get_problem("zdt1"), "problem must be a LatticeProblem or a BitStringProblem, got ZDT1"),
-    ],
-    ids=named,
-)
-def test_what_an_algorithm_is_not_for_it_refuses(algorithm, problem, sentence):
-    said = refused(AssertionError, lambda: check_algorithm(algorithm, problem))
-    start = f"{type(algorithm).__name__} must search {type(problem).__name__}, got "
-    assert said.startswith((f"{start}ValueError: {sentence}", f"{start}TypeError: {sentence}"))
 
 
 def test_algorithms_of_others_keep_the_contract():
@@ -275,7 +240,8 @@ class Silent(Own):
 
 class NoProgress(Own):
     def setup(self, problem, **kwargs):
-        assert not kwargs.get("progress"), "not me"
+        if kwargs.get("progress"):
+            raise ValueError("not me")
         return super().setup(problem, **kwargs)
 
 
@@ -337,53 +303,6 @@ class ManyMore(Own):
         )
 
 
-BROKEN = [
-    (OfNumpy(), "OfNumpy must find the same "),
-    (NotByAsking(), "NotByAsking must find the same by ask and tell, got "),
-    (Unasked(), "Unasked must ask and tell, or refuse with NotImplementedError, got ValueError: not me"),
-    (SharedState(), "SharedState must find the same from a deep copy "),
-    (Unpickled(), "Unpickled must go on from a pickle before the first generation, got TypeError: not me"),
-    (LosesOnPickle(), "LosesOnPickle must find the same from a pickle before the first generation, got "),
-    (Original(), "Original must run as a copy and stay as it was, got one that is set up"),
-    (Behind(), "Behind must evaluate by its evaluator alone, which saw "),
-    (ByItself(), "ByItself must evaluate by its evaluator, got no individual in it"),
-    (CountsTwice(), "CountsTwice must count every evaluation in its own evaluator, 21, got n_eval = 42"),
-    (MovesParents(), "MovesParents must not change individuals that are evaluated, got x = ["),
-    (Dominated(), "Dominated must find rows that do not dominate each other, got F = ["),
-    (WrongF(), "WrongF must give F as the problem has it for X, got ["),
-    (Floats(), "Floats must find points of integers, got float64 such as ["),
-    (FloatsOnTheWay(), "FloatsOnTheWay must evaluate points of integers, got float64 such as ["),
-    (Finds(), "Finds must find something where there are no constraints, got X = None"),
-    (Silent(), "Silent must show a line for each of 3 generations, got 0 lines in all"),
-    (NoProgress(), "NoProgress must run with progress=True, got AssertionError: "),
-    (Uncalled(), "Uncalled must call the callback once in each of 3 generations, with a population and an"),
-    (EmptyHistory(), "EmptyHistory must keep each of 3 generations in its history, got [2, 3]"),
-    (OldHistory(), "OldHistory must end its history with its result, got F = ["),
-    (NoArchive(), "NoArchive must show all that is evaluated to the archive, got none of x = ["),
-    (Endless(), "Endless must end by DefaultMultiObjectiveTermination after at most 5 generations, got 8"),
-    (OneMore(), "OneMore must end after 1 generations where it is told to, got 2"),
-    (ManyMore(), "ManyMore must end after 20 evaluations, at most 7 later, got 56"),
-]  # fmt: skip
-
-
-#: Those that break it on other problems.
-ELSEWHERE = [
-    (Infeasible(), "constraints", "Infeasible must find rows that satisfy all constraints, got G = ["),
-    (Fickle(), "constraints", "Fickle must find the same with return_least_infeasible=True, where something is f"),
-    (LastInfeasible(), "nothing feasible", "LastInfeasible must give the least infeasible point that it evaluated"),
-]
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "name", "sentence"),
-    [*((own, "two objectives", sentence) for own, sentence in BROKEN), *ELSEWHERE],
-    ids=named,
-)
-def test_what_is_broken_is_found(algorithm, name, sentence):
-    said = refused(AssertionError, lambda: check_algorithm(algorithm, small_problems()[name]))
-    assert said.startswith(sentence)
-
-
 @pytest.mark.parametrize(
     ("algorithm", "space", "names"), [one for one in MADE if len(one[2]) > 1 and type(one[0]) is not NSGA2], ids=named
 )
@@ -397,13 +316,3 @@ def test_an_object_serves_one_problem_after_another(algorithm, space, names):
         res = own.run()
         found.append((np.array(res.X).tolist(), np.array(res.F).tolist()))
     assert found[0] == found[1]
-
-
-def test_what_cannot_be_checked_is_refused():
-    problem = small_problems()["two objectives"]
-    with pytest.raises(TypeError, match=r"^algorithm must be an Algorithm, got <class '.*PBGEA'>$"):
-        check_algorithm(PBGEA, problem)
-    with pytest.raises(TypeError, match=r"^problem must be a Problem, got 'zdt1'$"):
-        check_algorithm(PBGEA(), "zdt1")
-    with pytest.raises(ValueError, match=r"^algorithm must be a new one, got a PBGEA that is set up$"):
-        check_algorithm(PBGEA().setup(problem, seed=1), problem)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from errors import refused
 from pymoo.algorithms.moo.nsga2 import binary_tournament
-from pymoo.core.duplicate import NoDuplicateElimination
 from pymoo.core.mutation import Mutation
 from pymoo.core.population import Population
 from pymoo.core.repair import Repair
@@ -13,7 +12,7 @@ from pymoo.core.selection import Selection
 from pymoo.operators.crossover.sbx import SBX
 from pymoo.operators.mutation.pm import PM
 from pymoo.operators.repair.rounding import RoundingRepair
-from pymoo.operators.sampling.rnd import FloatRandomSampling, IntegerRandomSampling
+from pymoo.operators.sampling.rnd import IntegerRandomSampling
 from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.problems import get_problem
 
@@ -239,66 +238,3 @@ class MovesAlong(LevelNeighborhood):
         found = super()._do(problem, x, distance, *args, **kwargs)
         x[0] = 0
         return found
-
-
-BROKEN = [
-    (TooFew(), "TooFew must make 1 individuals, got 0"),
-    (Outside(), "Outside must make points between the bounds [0.0, 0.0, 0.0] and [3.0, 3.0, 2.0], got [4, 4, 3]"),
-    (OfNumpy(), "OfNumpy must make the same of the same random_state again, got "),
-    (Counting(), "Counting must make the same of the same random_state again, got "),
-    (Texts(), "Texts must make points of numbers or truth values, got <U"),
-    (Flat(), "Flat must make points of 3 variables, got shape (1, 4)"),
-    (FloatRandomSampling(), "FloatRandomSampling must make points of integers, got float64 such as ["),
-    (Widening(), "Widening must not change the bounds of the problem, got "),
-    (Uncopied(), "Uncopied must be copied, got TypeError: not me"),
-    (Unpickled(), "Unpickled must be pickled, got TypeError: not me"),
-    (
-        BitStringSampling(),
-        "BitStringSampling must serve 1 individuals, got TypeError: problem must be a BitStringProblem, got",
-    ),
-    (Halving(), "Halving must serve 1 individuals, got AssertionError: Shape is incorrect of crossover impl."),
-    (Swapping(), "Swapping must not change what it is given, got [0, 0, 0] where [3, 3, 2] was"),
-    (InPlace(prob_var=1.0), "InPlace must not change what it is given, got "),
-    (Losing(), "Losing must keep the shape (1, 3) of X, got (1, 1)"),
-    (PM(vtype=float), "PM must make points of integers, got float64 such as "),
-    (NeverDone(), "NeverDone must leave valid points as they are, got "),
-    (RepairsAgain(), "RepairsAgain must leave valid points as they are, got "),
-    (RepairsInPlace(), "RepairsInPlace must not change what it is given, got [0, 0, 0] where "),
-    (OnePair(), "OnePair must choose 2 times 2 parents, got shape (1, 2)"),
-    (Stranger(), "Stranger must choose individuals of the population, got another one"),
-    (ChangesChosen(), "ChangesChosen must not change what it is given, got [0, 0, 0] where [3, 3, 2] was"),
-    (FarAway(), "FarAway must make points between the bounds [0.0, 0.0, 0.0] and [3.0, 3.0, 2.0], got [9, 9, 8]"),
-    (OneNeighbor(), "OneNeighbor must give an (n, 3) array of points at distance 1 of [3, 3, 2], got shape (3,)"),
-    (MovesAlong(), "MovesAlong must not change what it is given, got [0, 3, 2] where [3, 3, 2] was"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("operator", "sentence"), BROKEN, ids=named)
-def test_what_is_broken_in_operators_is_found(operator, sentence):
-    said = refused(AssertionError, lambda: check_operator(operator, small_problems()["two objectives"]))
-    assert said.startswith(sentence)
-    assert "\n" not in said
-
-
-def test_what_is_broken_in_operators_of_strings_is_found():
-    problem = small_problems(BitStringProblem)["two objectives"]
-    for operator, sentence in (
-        (
-            PerAttributeBitMutation(),
-            "PerAttributeBitMutation must make points that BitStringProblem takes, got Value",
-        ),
-        (
-            DoesNothing(),
-            "DoesNothing must make points that BitStringProblem takes, got ValueError: X must hold",
-        ),
-        (IntegerRandomSampling(), "IntegerRandomSampling must make Boolean points, got int64 such as ["),
-    ):
-        said = refused(AssertionError, lambda operator=operator: check_operator(operator, problem))
-        assert said.startswith(sentence)
-
-
-def test_what_is_no_operator_is_refused():
-    assert refused(TypeError, lambda: check_operator(NoDuplicateElimination(), get_problem("zdt1"))).startswith(
-        "operator must be a Sampling, Crossover, Mutation, Repair, Selection, Neighborhood, got <pymoo"
-    )
-    assert refused(TypeError, lambda: check_operator(LatticeSampling(), "1")) == "problem must be a Problem, got '1'"

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.ticker import StrMethodFormatter
@@ -138,15 +137,6 @@ def test_members_with_infinite_values_are_counted_and_not_drawn():
     assert picture.title == "Front: 2 generalizations of 200 rows, 1 more with infinite values"
 
 
-def test_wrong_fronts():
-    problem = problem_of(K, GLM)
-    assert refused(ValueError, lambda: front_picture(problem, {})) == "fronts must name at least one front, got none"
-    for front in ([[np.inf, 1.0]], np.empty((0, 2)), np.ones((4, 3)), None):
-        text = "fronts['a'] must be an (n, 2) array of finite values with at least one member, got shape "
-        found = refused(ValueError, lambda front=front: front_picture(problem, {"a": front}))
-        assert found == f"{text}{np.shape(front)}"
-
-
 @pytest.mark.parametrize("objectives", [[K], [K, GLM], [GLM, CM], [K, L, GLM], [K, L, GLM, CM]])
 @pytest.mark.parametrize("n_fronts", [1, 7])
 def test_plots(objectives, n_fronts, tmp_path):
@@ -172,8 +162,6 @@ def test_of_four_objectives_loss_privacy_and_a_colour_are_shown_or_what_is_asked
         assert figure.axes[1].get_ylabel().startswith(shown[2].words or shown[2].name)
         # A colour of values that span decades is logarithmic.
         assert figure.axes[1].get_yscale() == ("log" if shown[2] == K else "linear")
-    with pytest.raises(ValueError, match=r"^axes must be objectives of the problem, got"):
-        plot_fronts(problem, {"found": F}, axes=[SquaredClassSizes()])
 
 
 @pytest.mark.parametrize("loss", [GLM, Discernibility()])
@@ -204,11 +192,6 @@ def test_a_found_front_is_drawn_from_whatever_holds_it():
 def test_pyplot_is_not_touched():
     for path in Path(fronts.__file__).parent.glob("*.py"):
         assert not re.search(r"^ *(from|import) .*pyplot", path.read_text(encoding="utf-8"), re.MULTILINE)
-
-
-def test_a_search_that_found_nothing_has_no_picture():
-    with pytest.raises(ValueError, match=r"^res must have a front, got none: the search found nothing that satisfies"):
-        plot_front(problem_of(K, GLM), Result())
 
 
 NAMES = ["a$b$", "$x_2$ of $5", "a\\$b", "_hidden", "one\ntwo", "\x1b[1mbold", "right\u202eleft", "{x} %s"]
@@ -410,12 +393,3 @@ def test_a_crowded_layer_stays_in_the_picture():
     offsets = np.concatenate([dots.get_offsets() for dots in ax.collections])
     assert len(offsets) > 100
     assert np.abs(offsets[:, 0]).max() <= 0.5
-
-
-@pytest.mark.parametrize("wrong", [[[0, 9]], [[0, 0, 0]], [[0.5, 0]]])
-def test_what_is_no_node_is_refused(wrong):
-    problem = lattice_of(2, 1)
-    with pytest.raises(ValueError, match="X must"):
-        lattice_picture(problem, wrong)
-    with pytest.raises(ValueError, match="X must"):
-        lattice_picture(problem, [[0, 0]], visited=wrong)

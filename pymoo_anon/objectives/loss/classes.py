@@ -30,7 +30,7 @@ from pymoo_anon.objectives.bounds import RisingLoss, RisingSum, SuppressionBudge
 from pymoo_anon.typing import Floats
 
 if TYPE_CHECKING:
-    from pymoo_anon.objectives.recount import Labels, Recount, Recounted
+    from pymoo_anon.objectives.recount import Recount, Recounted
 
 
 class ClassificationMetric(LossObjective, ColumnObjective):
@@ -189,35 +189,21 @@ class KLDivergence(LossObjective):
 
 
 def _ratios(recount: Recount) -> Counter[Fraction]:
-    """Count the rows for each ratio of original to released share."""
-    keys, labels = [f"column {i}" for i in range(len(recount.names))], list(recount.labels.values())
-    original, ratios, all_cells = recount.original, Counter[Fraction](), prod(own.n_values for own in labels)
-    suppressed = Fraction(recount.n_suppressed, all_cells)
-    if recount.is_local:
-        # All rows of a class have one density, whichever rows these are.
-        kept = recount.cells[~recount.marked]
-        for rows, cells in zip(kept.n.tolist(), _cells_covered(kept, keys, labels), strict=True):
-            ratios[1 / (Fraction(rows, int(cells)) + suppressed)] += rows
-        for rows in original.n.tolist():
-            ratios[Fraction(rows)] += rows
-        if suppressed:
-            ratios[1 / suppressed] += recount.n_suppressed
-        return ratios
-    recoded = pd.DataFrame(index=original.index)
-    for key, name in zip(keys, recount.names, strict=True):
-        recoded[key] = recount.became(name, recount.places(name, original[key].tolist())).to_numpy()
-    size = recoded.merge(recount.cells[~recount.marked], on=keys, how="left").n.fillna(0).astype(int)
-    among = _cells_covered(recoded, keys, labels)
-    for rows, own, cells in zip(original.n.tolist(), size.tolist(), among, strict=True):
-        ratios[rows / (Fraction(own, int(cells)) + suppressed)] += rows
+    """Count the rows by ratios of original to released shares."""
+    labels, kept = recount.labels.values(), recount.cells[~recount.marked]
+    suppressed = Fraction(recount.n_suppressed, prod(own.n_values for own in labels))
+    covered = pd.Series(1, index=kept.index, dtype=object)
+    for i, own in enumerate(labels):
+        covered *= kept[f"column {i}"].map(own.extents).astype(object)
+    # All rows of a class have one density, whichever rows these are.
+    ratios = Counter[Fraction]()
+    for rows, cells in zip(kept.n.tolist(), covered, strict=True):
+        ratios[1 / (Fraction(rows, int(cells)) + suppressed)] += rows
+    for rows in recount.original.n.tolist():
+        ratios[Fraction(rows)] += rows
+    if suppressed:
+        ratios[1 / suppressed] += recount.n_suppressed
     return ratios
-
-
-def _cells_covered(released: pd.DataFrame, keys: list[str], labels: list[Labels]) -> pd.Series:
-    cells = pd.Series(1, index=released.index, dtype=object)
-    for key, own in zip(keys, labels, strict=True):
-        cells *= released[key].map(own.extents).astype(object)
-    return cells
 
 
 @njit()

@@ -69,11 +69,6 @@ class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective):
         """The family of bounds."""
         return JointMonotone if self.joint else Monotone
 
-    @property
-    def is_fewest(self) -> bool:  # type: ignore[override]
-        """Whether the fewest distinct values are all it needs. A subclass may need more."""
-        return type(self) is DistinctLDiversity and self.known is None and not self.joint
-
     def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         read = self.reads(classes.tuples.sensitive)
         return reduce(np.minimum, (np.diff(classes.columns[column].starts) for column in read))

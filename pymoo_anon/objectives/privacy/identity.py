@@ -64,12 +64,8 @@ class WorstClassObjective(Objective):
 
     def _worst(self, classes: EquivalenceClasses) -> Floats:
         worst_of, none = (np.minimum, np.inf) if self.maximize else (np.maximum, -np.inf)
-        worst: Floats
-        if classes.fewest and (read := self.reads(classes.tuples.sensitive)):
-            worst = classes.fewest[read].astype(float)
-        else:
-            of_classes = np.where(classes.kept, self.of_classes(classes), none)
-            worst = worst_of.reduceat(of_classes, classes.starts[:-1])
+        of_classes = np.where(classes.kept, self.of_classes(classes), none)
+        worst: Floats = worst_of.reduceat(of_classes, classes.starts[:-1])
         gone = classes.n_suppressed == classes.n_rows
         if gone.any():
             worst[gone] = self.of_classes(one_class(classes.tuples, *self.reads(classes.tuples.sensitive)))
@@ -191,11 +187,6 @@ class KAnonymity(WithBackgroundKnowledge):
         if self.joint:
             return JointMonotone
         return FollowsK if self.column is None and self.known is None else Monotone
-
-    @property
-    def is_fewest(self) -> bool:  # type: ignore[override]
-        """Whether the fewest distinct persons are all it needs. A subclass may need more."""
-        return type(self) is KAnonymity and self.known is None and not self.joint
 
     def _of_classes(self, classes: EquivalenceClasses) -> Floats:
         return classes.sizes if self.column is None else np.diff(classes.columns[self.column].starts)  # type: ignore[return-value]

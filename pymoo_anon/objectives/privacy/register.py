@@ -373,7 +373,7 @@ def _sum_of_ratios(tuples: Ints, persons: Ints) -> Fraction:
     return sum(parts, Fraction(0))
 
 
-# Digits beyond this are rounding errors of 28 digits.
+# Digits beyond this are rounding errors of 28 digits, of prices below 10^10. Those of larger ones come sooner.
 _LAST_DIGIT = Decimal("1e-18")
 
 
@@ -410,7 +410,8 @@ class _Payout(AgainstRegister):
     def _of_row(self, lost: Decimal, persons: int) -> Decimal:
         attacked = meant(self.gain) > meant(self.cost) * persons
         found = meant(self.loss) / persons if attacked else Fraction(0)
-        return (_decimal(meant(self.benefit)) * (1 - lost) - _decimal(found)).quantize(_LAST_DIGIT)
+        beyond = max(Decimal(float(max(self.benefit, self.loss))).adjusted() - 9, 0)
+        return (_decimal(meant(self.benefit)) * (1 - lost) - _decimal(found)).quantize(_LAST_DIGIT.scaleb(beyond))
 
     def recounted(self, recount: Recount) -> list[tuple[int, Decimal]]:
         """Return rows and payout of each kept class of a release."""

@@ -61,8 +61,8 @@ BELOW, ABOVE = "too small", "large enough"
 # Left edges of the histogram.
 _EDGES = (1, 2, 5, 12, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 100_000, 1_000_000)
 
-# Greatest number of groups that lose most.
-_MOST_LOSERS = 20
+# Greatest number of groups that lose most, and of sensitive columns that are shown class by class.
+_MOST_LOSERS, _MOST_DETAILED = 20, 20
 
 # Steps of a Lorenz curve.
 _SHARES = np.linspace(0, 1, 21)
@@ -175,7 +175,8 @@ def inference_view(subject: Subject, member: Member) -> View:
     found = [(one_line(name), [own.inferences[name] for own in sides.values()]) for name in subject.released_sensitive]
     words = _said(subject, [(name, own[-1]) for name, own in found if own[-1].worst])
     tables = [_inferred(subject, found)] if found else []
-    for place, (name, own) in enumerate(found):
+    words += [f"The first {_MOST_DETAILED} columns are shown class by class."] * (len(found) > _MOST_DETAILED)
+    for place, (name, own) in enumerate(found[:_MOST_DETAILED]):
         tables.append(_sure(_shares(sides), place, name, own))
         tables += [] if subject.external else [_worst(subject, member, place, name, own[-1])]
     return View(tuple(words), tuple(tables))

@@ -89,16 +89,17 @@ def uniqueness_said(subject: Subject) -> str:
     return plain(said_of(pd.DataFrame(evidence["columns"]), pd.DataFrame(evidence["uniqueness"])))
 
 
-# Greatest median error of counts called good, and called rough.
+# Greatest median error of counts called good, and called rough. Nine in ten may be off ten times as much.
 _GOOD, _ROUGH = 0.1, 0.3
 
 
 def usefulness(subject: Subject) -> str:
     """Give one verdict on the utility of the release."""
-    own, half = subject.own, subject.errors(subject.own)[0]
-    word = "Good" if half <= _GOOD else "Rough" if half <= _ROUGH else "Poor"
+    own, (half, most) = subject.own, subject.errors(subject.own)[:2]
+    error = max(half, most / 10)
+    word = "Good" if error <= _GOOD else "Rough" if error <= _ROUGH else "Poor"
     empty = f" Wholly generalized: {listed(own.gone)}." if own.gone else ""
-    off = f"{word} for counts: half are off by at most {share_text(half)}."
+    off = f"{word} for counts: half are off by at most {share_text(half)}, nine in ten by {share_text(most)}."
     return f"{off} {share_text(own.lost)} of the detail is lost.{empty}"
 
 
