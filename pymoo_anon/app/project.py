@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, SUPPRESSED, path_from, source_of
 from pymoo_anon.study.options import command, measures_in, numeral, read_bounds
 from pymoo_anon.study.project import ROLES, Project, change_project
-from pymoo_anon.study.proposal import Proposer, change_roles, reading_of
+from pymoo_anon.study.proposal import ColumnLooks, Proposer, change_roles, reading_of
 from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
 from pymoo_anon.table.delimited import decoded
@@ -133,9 +133,8 @@ def _show_risk(found: Uniqueness) -> None:
 
 def show_table(screen: Screen) -> None:
     """Show all columns with their roles, which a click changes."""
-    desk, project, known = screen.desk, screen.desk.project(), screen.desk.text
+    desk, project = screen.desk, screen.desk.project()
     every = {own.profile.name: own for own in desk.proposer.looks}
-    looks = [own for name, own in every.items() if name in project.columns]
     n_rows = desk.proposer.profiles[0].n_rows
     text(f"{counted(n_rows, 'row', 'rows')}, {counted(len(every), 'column', 'columns')}.")
     if odd := sorted(every.keys() ^ project.columns.keys()):
@@ -143,36 +142,7 @@ def show_table(screen: Screen) -> None:
     text("A role says what becomes of a column. They are guesses: read all, and change what is wrong.")
     with ui.expansion("What the roles mean").props("dense"):
         show_rows(["role", "a column with it"], [*ROLES.items()], "Roles")
-    undecided, rows = project.with_role("other"), list[list[Any]]()
-    if undecided:
-        told = examples(undecided, plain)
-        text(f"Not decided: {told}. Nothing is searched until these have another role.", "warning")
-    with controls():
-        words = ui.input("Find a column").props("dense clearable").classes("find")
-        words.set_visibility(len(looks) > 12)
-        if len(undecided) > 1:
-            one = ui.select([*ROLES][:-1], value="drop", label="Role of those not decided")
-            button("Give it to all of them that are found", lambda: change(found(), one.value))
-    for profile, kind, guess, reason in looks:
-        role = project.columns[profile.name].role
-        told = reason if role == guess else f"your choice; the guess is {guess}: {reason}"
-        shown = " · ".join(one_line(value)[:40] for value in profile.values[:_VALUES_SHOWN])
-        rows.append([profile.name, shown, role, kind, profile, told])
-    table = show_rows(["column", "values", "role"], rows, "Columns", templates=_COLUMN_CELLS).classes("columns")
-    words.bind_value_to(table, "filter")
-
-    def found() -> list[str]:
-        # As the filter of the table finds them.
-        sought = (words.value or "").lower()
-        return [row[0] for row in rows if row[0] in undecided and any(sought in cell.lower() for cell in row[:3])]
-
-    def change(names: list[str], role: str) -> None:
-        told = f"Changing the role of {examples(names, plain)}"
-        screen.works(told, lambda job: change_roles(project, desk.proposer, names, role, known))()
-        # Until it is written, and after an error, the role is shown as it was.
-        screen.show()
-
-    table.on("role", lambda event: change([rows[event.args[0]][0]], event.args[1]))
+    _show_roles(screen, project, [own for name, own in every.items() if name in project.columns])
     text(f"All roles stand in {desk.path.name}, which the commands read.")
     heading("The risk of the table as it stands")
     if "risk" in desk.found:
@@ -185,6 +155,39 @@ def show_table(screen: Screen) -> None:
     header = options.joined(reading.names or ())
     init = partial(command, "init", data, table=named, names=header, encoding=reading.encoding)
     screen.same_as(init, partial(command, "risk", desk.path.name))
+
+
+def _show_roles(screen: Screen, project: Project, looks: Sequence[ColumnLooks]) -> None:
+    known, undecided, rows = screen.desk.text, project.with_role("other"), []
+    for profile, kind, guess, reason in looks:
+        role = project.columns[profile.name].role
+        told = reason if role == guess else f"your choice; the guess is {guess}: {reason}"
+        shown = " · ".join(one_line(value)[:40] for value in profile.values[:_VALUES_SHOWN])
+        rows.append([profile.name, shown, role, kind, profile, told])
+
+    def found() -> list[str]:
+        # As the filter of the table finds them.
+        sought = (words.value or "").lower()
+        return [row[0] for row in rows if row[2] == "other" and any(sought in cell.lower() for cell in row[:3])]
+
+    def change(names: list[str], role: str) -> None:
+        told = f"Changing the role of {examples(names, plain)}"
+        screen.works(told, lambda job: change_roles(project, screen.desk.proposer, names, role, known))()
+        # Until it is written, and after an error, the role is shown as it was.
+        screen.show()
+
+    if undecided:
+        told = f"Not decided: {examples(undecided, plain)}."
+        text(f"{told} Nothing is searched until these have another role.", "warning")
+    with controls():
+        words = ui.input("Find a column").props("dense clearable").classes("find")
+        words.set_visibility(len(looks) > 12)
+        if len(undecided) > 1:
+            one = ui.select([*ROLES][:-1], value="drop", label="Role of those not decided")
+            button("Give it to all of them that are found", lambda: change(found(), one.value))
+    table = show_rows(["column", "values", "role"], rows, "Columns", templates=_COLUMN_CELLS).classes("columns")
+    words.bind_value_to(table, "filter")
+    table.on("role", lambda event: change([rows[event.args[0]][0]], event.args[1]))
 
 
 # --- step 2 -----------------------------------------------------------------------------------------------------------
@@ -253,8 +256,8 @@ def _show_levels(screen: Screen, name: str, opened: edits.OpenHierarchy) -> None
         heading("Intervals")
         with controls():
             widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20").classes("wide")
-            numbers = partial(map, partial(numeral, "widths"))
-            button("Make intervals", change(lambda: edits.with_widths(hierarchy, [*numbers(parts(widths))])))
+            make = change(lambda: edits.with_widths(hierarchy, [numeral("widths", own) for own in parts(widths)]))
+            button("Make intervals", make)
 
 
 def _group_table(hierarchy: Hierarchy, level: int, opened: edits.OpenHierarchy) -> ui.table:
