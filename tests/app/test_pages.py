@@ -229,3 +229,11 @@ def test_rows_that_are_unique_by_all_that_leaves_are_a_warning():
         assert kind in said.classes
     (field,) = [own for own in of(page, ui.input) if own.props.get("label", "").startswith("File")]
     assert not field.value
+
+
+def test_a_column_that_is_kept_without_a_reason_gets_one_on_the_page():
+    own(note="keep")
+    change(audience=[{"name": "staff", "require": "k>=4"}])
+    search("mine.toml")
+    refused = run("release", "mine.toml", "--audience", "staff", code=2)
+    assert screen.in_steps(refused).strip().endswith("give a reason of at least five words above")
