@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from strategies import grown
 
-from pymoo_anon.proofs.instance import StringInstance, StringSpace
+from pymoo_anon.proofs.instance import StringSpace
 from pymoo_anon.table import Taxonomy
 
 
@@ -26,25 +26,20 @@ class Strings:
     """An instance with its sums over strings by definition, tuple by tuple.
 
     Attributes:
-        instance: The arrays.
+        space: The arrays.
         k: The smallest class that is kept.
     """
 
-    instance: StringInstance
+    space: StringSpace
     k: int
 
     @property
-    def space(self) -> StringSpace:
-        """The tables."""
-        return StringSpace(self.instance)
-
-    @property
     def names(self) -> list[int]:
-        return list(range(len(self.instance.spans)))
+        return list(range(self.space.none))
 
     def cuts(self, attribute: int) -> list[tuple[int, ...]]:
         """Return every cut of an attribute, as indices of its groups."""
-        return paths(self.instance.spans[attribute].tolist(), self.instance.sizes[attribute])
+        return paths(self.space.spans[attribute].tolist(), self.space.sizes[attribute])
 
     def strings(self) -> list[tuple[tuple[int, ...], ...]]:
         """Return every string, as a cut of every attribute."""
@@ -52,21 +47,21 @@ class Strings:
 
     def group_of(self, attribute: int, cut: Any, value: int) -> int:
         """Return the index of the group that holds a value."""
-        spans = self.instance.spans[attribute]
+        spans = self.space.spans[attribute]
         (place,) = (i for i in cut if spans[i, 0] <= value < spans[i, 1])
         return int(place)
 
     def boxes(self, string: Any) -> dict[tuple[int, ...], int]:
         """Count the rows of each block."""
         found: dict[tuple[int, ...], int] = Counter()
-        for t, code in enumerate(self.instance.codes.tolist()):
+        for t, code in enumerate(self.space.codes.tolist()):
             box = tuple(self.group_of(a, string[a], code[a]) for a in self.names)
-            found[box] += int(self.instance.counts[t])
+            found[box] += int(self.space.counts[t])
         return found
 
     def gain(self, string: Any, multiplier: float = 0.0) -> float:
         """Sum the gain of all blocks of a string."""
-        worths = self.instance.worths
+        worths = self.space.worths
         return sum(
             rows * (sum(worths[a][i] for a, i in enumerate(box)) + multiplier)
             for box, rows in self.boxes(string).items()
@@ -97,15 +92,5 @@ def invented(seed: int, sizes: tuple[int, ...] = ()) -> Strings:
     # A kept row gains something even if no attribute has two values.
     worths[0] += 1.0
     most = int(counts.sum()) * sum(own.max() for own in worths)
-    instance = StringInstance(
-        codes=codes.astype(np.int64),
-        counts=counts,
-        sizes=np.array(sizes),
-        spans=tuple(spans),
-        worths=tuple(worths),
-        most=float(most),
-        unit=1.0,
-        slack=0.0,
-        offsets=np.concatenate([[0], np.cumsum(np.array(sizes) - 1)]),
-    )
-    return Strings(instance, int(rng.integers(1, 12)))
+    space = StringSpace(codes.astype(np.int64), counts, spans, worths, float(most))
+    return Strings(space, int(rng.integers(1, 12)))

@@ -53,7 +53,7 @@ from pymoo_anon.operators.strings import (
     RandomImmigrantMutation,
 )
 from pymoo_anon.problems.bitstrings import BitStringProblem
-from pymoo_anon.proofs.instance import StringInstance, StringSpace, asks_no_more, goal_of
+from pymoo_anon.proofs.instance import StringSpace, asks_no_more, goal_of
 from pymoo_anon.proofs.strings import PairSearch
 from pymoo_anon.typing import Array, Bools, Floats
 
@@ -352,7 +352,7 @@ class _PairWalk:
     def __init__(self, problem: BitStringProblem) -> None:
         self._n_rows = problem.table.n_rows
         self._goal = goal_of(problem)
-        self._space = StringSpace(StringInstance.of(problem, problem.objectives[self._goal.loss]))
+        self._space = StringSpace.of(problem, problem.objectives[self._goal.loss])
         # The front of all evaluated strings.
         self._X, self._F = np.empty((0, problem.n_var), dtype=bool), np.empty((0, problem.n_obj))
 
@@ -369,10 +369,10 @@ class _PairWalk:
         starts, best = [self._at], self._goal.best(self._F, self._k)
         if best is not None:
             starts.append(self._X[best])
-        instance, search = self._space.instance, PairSearch(self._space, self._k, self._goal.limit, random_state)
-        found = [search.within(instance.cuts_of(x), self._multiplier) for x in starts]
+        space, search = self._space, PairSearch(self._space, self._k, self._goal.limit, random_state)
+        found = [search.within(space.cuts_of(x), self._multiplier) for x in starts]
         self._next_multiplier = found[0][1]
-        return np.unique([instance.bits_of(cuts) for made, _ in found for cuts in made], axis=0)
+        return np.unique([space.bits_of(cuts) for made, _ in found for cuts in made], axis=0)
 
     def tell(self, X: Bools, F: Floats, violations: Floats) -> bool:
         """Return whether the walk has ended with these values."""

@@ -19,9 +19,6 @@ from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
-# Of classes that are as badly off, the smaller and the one with the first value comes first.
-_TIES = ("size", "likeliest")
-
 
 def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: Hashable) -> pd.DataFrame:
     """Return the risk of each class of a weighted sample.
@@ -158,21 +155,11 @@ def by_class(counted: ValueCounts) -> pd.DataFrame:
     return pd.DataFrame({**columns, "distance": distances})
 
 
-def worst_first(found: pd.DataFrame, most: int | None = None) -> pd.DataFrame:
-    """Return the worst classes of `by_class`, at most so many."""
+def worst_first(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the result of `by_class`, the worst classes first."""
     # Sums of equal distances differ in their last bits.
-    keys = [-found["share"].to_numpy(), -found["distance"].to_numpy().round(12)]
-    keys += [found[name].to_numpy() for name in _TIES]
-    places = np.arange(len(found))
-    for key in keys:
-        if most is None or len(places) <= most:
-            break
-        last = np.partition(key[places], most - 1)[most - 1]
-        chosen = places[key[places] <= last]
-        places, tied = chosen, len(chosen) > most and (key[chosen] == last).all()
-        if not tied:
-            break
-    return found.iloc[places[np.lexsort([key[places] for key in reversed(keys)])][:most]]
+    keys = found["likeliest"], found["size"], -found["distance"].round(12), -found["share"]
+    return found.iloc[np.lexsort(keys)]
 
 
 def k_for_k_map(k: int, share: float, significance: float = 0.01) -> int:

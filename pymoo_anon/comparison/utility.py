@@ -83,14 +83,15 @@ def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -
     marked = classes.n_suppressed if suppressed == "mark" and not kept.all() else np.empty(0, dtype=np.int64)
     columns = []
     for j, n_values in enumerate(own.domain_sizes):
-        places, first, stop, cells = _groups_of(classes, j)
+        places, first, stop, cells = groups_of(classes, j)
         # The last group is the whole domain.
         first, stop = np.append(first, 0), np.append(stop, n_values)
         columns.append(Column(places, first, stop, np.append(cells[kept], np.full(len(marked), len(first) - 1))))
     return Blocks(np.append(classes.sizes[kept], marked), tuple(columns))
 
 
-def _groups_of(classes: EquivalenceClasses, j: int) -> Column:
+def groups_of(classes: EquivalenceClasses, j: int) -> Column:
+    """Return the groups of a quasi-identifier, and the group of each class."""
     a, b = classes.tuples.offsets[j : j + 2]
     if classes.maps is not None:
         groups = classes.maps[0, a:b]

@@ -224,13 +224,6 @@ class Forest:
         return before[begins + self.stop] - before[begins + self.first]
 
 
-@dataclass(frozen=True)
-class Fewest:
-    """Groups of columns, of which only the fewest distinct values in a kept class are wanted."""
-
-    groups: tuple[tuple[Hashable, ...], ...]
-
-
 @dataclass(frozen=True, eq=False)
 class EquivalenceClasses:
     """Equivalence classes of one or several generalizations, end to end, or of one local recoding.
@@ -257,8 +250,6 @@ class EquivalenceClasses:
             from 0 in each attribute; or None.
         beside: (n_distinct,) int64 array, the part of each distinct tuple in the releases beside these, as
             `partition_of` numbers them; or None.
-        fewest: By a group of columns, (n,) int64 array of the fewest distinct values of one of them in a kept class; in
-            place of `columns` where no more is wanted.
         lease: What keeps the arrays from being written again while this object lives; None where they are its own.
     """
 
@@ -273,7 +264,6 @@ class EquivalenceClasses:
     forest: Forest | None = None
     nodes: Ints | None = None
     beside: Ints | None = None
-    fewest: Mapping[tuple[Hashable, ...], Ints] = field(default_factory=dict)
     lease: object = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -299,7 +289,6 @@ class EquivalenceClasses:
             columns={name: counts.part(a, b) for name, counts in self.columns.items()},
             class_of=None if self.class_of is None else self.class_of[i : i + 1],
             nodes=None if self.nodes is None else self.nodes[a:b],
-            fewest={name: own[i : i + 1] for name, own in self.fewest.items()},
         )
 
     def copy(self) -> EquivalenceClasses:
@@ -443,7 +432,7 @@ def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
             space = len(distinct)
         keys = keys * size + codes[:, j]
         space *= size
-    if space > SLOTS_OF_A_ROW * len(keys):
+    if space >= SLOTS_OF_A_ROW * len(keys):
         _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
         return ids.astype(np.int64, copy=False), first.astype(np.int64, copy=False)
     # A slot for each key: several times as quick as sorting.

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, Fewest, ValueCounts, row_ids
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts, row_ids
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.engine.grouping import (
-    BEYOND_ALL,
     Entries,
     Layers,
     Numbers,
@@ -23,12 +21,10 @@ from pymoo_anon.engine.grouping import (
     Tree,
     U,
     count_values,
-    find_fewest,
-    named,
     number_joins,
     take_maps,
 )
-from pymoo_anon.typing import Array, Bools, Ints
+from pymoo_anon.typing import Bools, Ints
 
 # Room for the classes of several small generalizations, so that one compiled call serves a batch of them. Not more than
 # a processor's cache holds, so that the objectives find the classes there.
@@ -39,6 +35,9 @@ _CELLS = 1 << 18
 
 # Room for layers of classes, in layers as large as the distinct tuples.
 _KEPT_LAYERS = 2.0
+
+# More than any size.
+_BEYOND_ALL = np.iinfo(np.int64).max
 
 # So many tuples tell well enough how to split the attributes.
 _SAMPLE = 10_000
@@ -172,9 +171,7 @@ class Workspace:
             values=np.empty(room, dtype=np.int64),
             value_counts=np.empty(room, dtype=np.int64),
         )
-        # In the order of `grouping.named`, without those of `Request`.
-        groups = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
-        self.arrays: tuple[Array, ...] = tuple(array for group in groups for array in group)
+        self.arrays = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
 
     def classes(self, maps: Ints, starts: Ints, class_of: Ints | None, lease: _Lease) -> EquivalenceClasses:
         """Return the classes in the output, as views."""
@@ -262,7 +259,7 @@ class Grouper:
         *,
         sources: Ints | None = None,
         asked: Bools | None = None,
-        columns: tuple[Hashable, ...] | Fewest = (),
+        columns: tuple[Hashable, ...] = (),
         limit: int = 0,
         below: int = 0,
         class_of: bool = False,
@@ -278,7 +275,7 @@ class Grouper:
                 that have it as their source, directly or not, and then the others. None is -1 for all. Sources are not
                 used where `class_of` is wanted.
             asked: (n,) Boolean array, the generalizations to yield; the others are only sources. None is all.
-            columns: The columns whose values are to be counted in every class, or groups of which the fewest are.
+            columns: The columns whose values are to be counted in every class.
             limit: At most so many tuples are suppressed, the smallest classes first; used where `below` is 0.
             below: Every class smaller than this is suppressed.
             class_of: Whether the class of every distinct tuple is wanted.
@@ -290,25 +287,13 @@ class Grouper:
         Raises:
             KeyError: The table does not count the values of a column.
         """
-        groups = columns.groups if isinstance(columns, Fewest) else (columns,)
-        pairs = [(name, reader) for reader, group in enumerate(groups) for name in group]
-        if unknown := [name for name, _ in pairs if name not in self._tuples.columns]:
+        if unknown := [name for name in columns if name not in self._tuples.columns]:
             raise KeyError(f"columns must be among {examples(list(self._tuples.columns))}, got {examples(unknown)}")
         request = _request(maps, n_groups, None if class_of else sources, asked, len(self._tuples) if class_of else 0)
-        if isinstance(columns, Fewest):
-            # A column with few values bounds what is read of the next.
-            pairs.sort(key=lambda pair: self._tuples.columns[pair[0]].n_values)
-            readers, fewest = np.array([reader for _, reader in pairs]), np.empty((len(maps), len(groups)), np.int64)
-            request = request._replace(readers=readers, fewest=fewest)
-        return self._batches(request, tuple(name for name, _ in pairs), limit, below, groups)
+        return self._batches(request, tuple(columns), limit, below)
 
     def _batches(
-        self,
-        request: Request,
-        columns: tuple[Hashable, ...],
-        limit: int,
-        below: int,
-        groups: tuple[tuple[Hashable, ...], ...],
+        self, request: Request, columns: tuple[Hashable, ...], limit: int, below: int
     ) -> Iterator[EquivalenceClasses]:
         try:
             # Not asked before whether there is one: another thread may take the last one in between.
@@ -322,7 +307,7 @@ class Grouper:
         while done < n:
             before = done
             try:
-                done = group(done, limit, below, *request, *space.arrays)
+                done = group(done, limit, below, request, space.arrays)
             except BaseException:
                 lease.end()
                 raise
@@ -333,11 +318,7 @@ class Grouper:
             maps = request.maps[rows]
             if len(maps) > 0:
                 class_of = request.class_of[rows] if request.class_of.size > 0 else None
-                shown = space.classes(maps, request.starts[: len(maps) + 1], class_of, lease)
-                if request.fewest.size > 0:
-                    own = request.fewest[: len(maps)].T.copy()
-                    shown = replace(shown, columns={}, fewest=dict(zip(groups, own, strict=True)))
-                yield shown
+                yield space.classes(maps, request.starts[: len(maps) + 1], class_of, lease)
 
 
 class _Lease:
@@ -361,7 +342,6 @@ class _Lease:
 
 def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Bools | None, n_distinct: int) -> Request:
     n = len(maps)
-    none = np.empty(0, dtype=np.int64)
     layers = np.zeros(0 if sources is None else n, dtype=np.int64)
     if sources is not None:
         layers[sources[sources >= 0]] = -1
@@ -369,30 +349,29 @@ def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Bools | No
     return Request(
         np.require(maps, requirements=["C", "W"]),
         np.require(n_groups, requirements=["C", "W"]),
-        none if sources is None else sources,
+        np.empty(0, dtype=np.int64) if sources is None else sources,
         np.empty(0, dtype=np.bool_) if asked is None else asked,
         layers,
         np.empty(n + 1, dtype=np.int64),
         np.empty((n, n_distinct), dtype=np.int64),
-        none,
-        np.empty((0, 0), dtype=np.int64),
     )
 
 
 @njit(allocates=False)
-def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
+def group(done, limit, below, request, arrays):  # type: ignore[no-untyped-def]
     """Group by each generalization while the output has room.
 
     Args:
         done: Number of the generalization to begin with; those before it were grouped by earlier calls.
         limit: At most so many tuples are suppressed, the smallest classes first; used where `below` is 0.
         below: Every class smaller than this is suppressed.
-        arrays: The arrays of `Request`, `Tree`, `Layers`, `Entries`, `Numbers`, `Slots`, `Scratch` and `Output`.
+        request: The generalizations, a `Request`.
+        arrays: A `Tree`, `Layers`, `Entries`, `Numbers`, `Slots`, `Scratch` and an `Output`.
 
     Returns:
         The number of the generalization to go on with. It is above `done`: there is always room for one.
     """
-    request, tree, layers, entries, numbers, slots, scratch, output = named(arrays)
+    tree, layers, entries, numbers, slots, scratch, output = arrays
     request.starts[0] = 0
     for c in range(len(entries.n_values)):
         output.value_starts[c, 0] = 0
@@ -401,7 +380,6 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
     # at request.starts[n_out]. What was grouped and not asked for is overwritten there.
     for i in range(done, len(request.maps)):
         layer = nearest_layer(i, request)
-        counts, is_source = len(request.readers) == 0, len(request.layers) > 0 and request.layers[i] < 0
         a = request.starts[n_out]
         if n_out > 0 and not _has_room(i, a, layer, request, layers, entries, output):
             return i
@@ -412,20 +390,14 @@ def group(done, limit, below, *arrays):  # type: ignore[no-untyped-def]
         _make_classes(a, n_classes, layer, ids, layers, output)
         for t in range(request.class_of.shape[1]):
             request.class_of[i, t] = ids[t]
-        if counts or is_source:
-            count_values(layer, n_classes, ids, a, layers, entries, scratch, output)
-        if is_source:
+        count_values(layer, n_classes, ids, a, layers, entries, scratch, output)
+        if len(request.layers) > 0 and request.layers[i] < 0:
             request.layers[i] = push(layer + 1, a, b, layers, entries, output)
         if len(request.asked) == 0 or request.asked[i]:
             sizes, kept = output.sizes[a:b], output.kept[a:b]
             smallest = below if below > 0 else _smallest_kept(sizes, limit, scratch.tally)
             for c in range(len(sizes)):
                 kept[c] = sizes[c] >= smallest
-            if not counts:
-                rows = layers.starts[layer : layer + 2]
-                find_fewest(rows, ids, sizes, kept, entries, scratch, request.readers, request.fewest[n_out])
-                for c in range(len(entries.n_values)):
-                    output.value_starts[c, b] = output.value_starts[c, a]
             n_out += 1
             request.starts[n_out] = b
     return len(request.maps)
@@ -470,7 +442,7 @@ def _smallest_kept(sizes, limit, tally):  # type: ignore[no-untyped-def]
     if limit >= len(tally):
         return _smallest_by_halves(sizes, limit)
     # A class larger than the limit is always kept, so k is at most the smallest of them.
-    k = BEYOND_ALL
+    k = _BEYOND_ALL
     for size in sizes:
         if size <= limit:
             tally[U(size)] += size
@@ -496,7 +468,7 @@ def _smallest_by_halves(sizes, limit):  # type: ignore[no-untyped-def]
         total += size
         high = max(high, size)
     if total <= limit:
-        return BEYOND_ALL
+        return _BEYOND_ALL
     # Invariant: classes of at most `low` tuples hold no more than the limit, those of at most `high` do.
     while high - low > 1:
         middle, total = (low + high) // 2, np.int64(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,16 +12,6 @@ from pymoo_anon.typing import Bools, Ints, Numbers32
 #: An index of this type cannot be negative, so that numba leaves out the test whether it counts from the end. Loops
 #: over rows and entries are a third faster.
 U = np.uint64
-
-#: More than any size or number of values.
-BEYOND_ALL = np.iinfo(np.int64).max
-
-# Lists of so many values are read faster than rows are sorted.
-_SHORT_LIST = 8
-
-# So many samples are read before all rows, and each takes every `_STRIDE`-th row.
-_SAMPLES = 4
-_STRIDE = 32
 
 
 class Request(NamedTuple):
@@ -37,10 +27,6 @@ class Request(NamedTuple):
     layers: Ints
     starts: Ints  # (n + 1,) int64, where the classes of each generalization that is asked for begin in the output
     class_of: Ints  # (n, n_distinct) int64, the class of every distinct tuple; (n, 0) where nobody wants it
-    readers: Ints  # (n_columns,) int64, the reader of each column, in the columns of `fewest`
-    # (n, n_readers) int64, the fewest distinct values in a kept class of each reader's columns, for those that are
-    # asked for. Empty where all values are counted.
-    fewest: Ints
 
 
 class Tree(NamedTuple):
@@ -114,31 +100,6 @@ class Output(NamedTuple):
     value_starts: Ints  # (n_columns, class_room + 1) int64, where the value counts of each class begin
     values: Ints  # (n_columns, value_room + 1) int64. The last element is only written past the end.
     value_counts: Ints  # (n_columns, value_room + 1) int64, likewise
-
-
-# Where each group ends among all arrays. They stand in this order.
-_REQUEST = len(Request._fields)
-_TREE = _REQUEST + len(Tree._fields)
-_LAYERS = _TREE + len(Layers._fields)
-_ENTRIES = _LAYERS + len(Entries._fields)
-_END_OF_NUMBERS = _ENTRIES + len(Numbers._fields)
-_SLOTS = _END_OF_NUMBERS + len(Slots._fields)
-_SCRATCH = _SLOTS + len(Scratch._fields)
-
-
-@kernel
-def named(arrays: Any) -> Any:
-    """Return the eight named groups of a flat tuple of arrays."""
-    return (
-        Request(*arrays[:_REQUEST]),
-        Tree(*arrays[_REQUEST:_TREE]),
-        Layers(*arrays[_TREE:_LAYERS]),
-        Entries(*arrays[_LAYERS:_ENTRIES]),
-        Numbers(*arrays[_ENTRIES:_END_OF_NUMBERS]),
-        Slots(*arrays[_END_OF_NUMBERS:_SLOTS]),
-        Scratch(*arrays[_SLOTS:_SCRATCH]),
-        Output(*arrays[_SCRATCH:]),
-    )
 
 
 _LARGEST_MARK = np.iinfo(np.uint32).max
@@ -302,17 +263,11 @@ class Counted(NamedTuple):
 
 
 @kernel
-def _column_of(c, rows, entries):  # type: ignore[no-untyped-def]
-    """Return column c of the layer from rows[0] to rows[1] - 1."""
-    starts = entries.starts[c, rows[0] : rows[1] + 1]
-    return LayerColumn(entries.n_values[c], starts, entries.rows[c], entries.values[c], entries.counts[c])
-
-
-@kernel
 def count_values(layer, n_classes, ids, a, layers, entries, scratch, output):  # type: ignore[no-untyped-def]
     """Count the values of every column in the classes."""
     for c in range(len(entries.n_values)):
-        column = _column_of(c, layers.starts[layer : layer + 2], entries)
+        starts = entries.starts[c, layers.starts[layer] : layers.starts[layer + 1] + 1]
+        column = LayerColumn(entries.n_values[c], starts, entries.rows[c], entries.values[c], entries.counts[c])
         counted = Counted(output.value_starts[c, a:], output.values[c], output.value_counts[c])
         if n_classes * column.n_values <= len(scratch.cells):
             add_values(ids, n_classes, column, scratch.cells, counted)
@@ -387,87 +342,3 @@ def merge_values(n_classes, scratch, counted):  # type: ignore[no-untyped-def]
             tally[value] = 0
         counted.starts[c + 1] = at
         begin = end
-
-
-@kernel
-def find_fewest(rows, ids, sizes, kept, entries, scratch, readers, fewest):  # type: ignore[no-untyped-def]
-    """Write the fewest distinct values in a kept class, for the columns of each reader.
-
-    The rows are those of a layer, from rows[0] to rows[1] - 1. A class is read until it has as many values as the
-    poorest so far.
-    """
-    most = BEYOND_ALL
-    for c in range(len(sizes)):
-        most = min(most, sizes[c] if kept[c] else most)
-    for reader in range(len(fewest)):
-        fewest[reader] = most
-    for c in range(len(readers)):
-        column = _column_of(c, rows, entries)
-        enough = min(fewest[readers[c]], column.n_values)
-        by_cells = len(sizes) * column.n_values <= len(scratch.cells)
-        if by_cells or (enough <= _SHORT_LIST and len(sizes) * enough <= len(scratch.cells)):
-            _find_values(ids, kept, enough, column.n_values if by_cells else 0, column, scratch)
-            for n in scratch.members[: len(kept)]:
-                enough = min(enough, n)
-        else:
-            sort_by_class(ids, len(sizes), column, scratch)
-            enough = _fewest_of_sorted(kept, enough, scratch)
-        fewest[readers[c]] = enough
-
-
-@kernel
-def _find_values(ids, kept, enough, n_cells, column, scratch):  # type: ignore[no-untyped-def]
-    """Count the distinct values of each class up to enough, in `scratch.members`.
-
-    A class has `n_cells` cells, one for each value; with 0 it has a list of its values so far.
-    """
-    n_found, cells = scratch.members, scratch.cells
-    n_open = 0
-    for c in range(len(kept)):
-        n_found[c] = 0 if kept[c] else enough
-        n_open += kept[c]
-    begin, end = U(column.starts[0]), U(column.starts[-1])
-    # Rows far apart are of many classes, which soon have enough. For those that have not, all rows are read.
-    for sample in range(_SAMPLES + 1):
-        step = U(_STRIDE if sample < _SAMPLES else 1)
-        for e in range(begin + U(sample % _SAMPLES), end, step):
-            c = ids[column.rows[e]]
-            if n_found[c] >= enough:
-                continue
-            value = column.values[e]
-            if n_cells > 0:
-                at = U(c * U(n_cells) + value)
-                is_new = cells[at] == 0
-            else:
-                at = U(c * U(enough))
-                to = at + U(n_found[c])
-                while at < to and cells[at] != value:
-                    at += U(1)
-                is_new = at == to
-            if is_new:
-                cells[at] = 1 if n_cells > 0 else value
-                n_found[c] += 1
-                n_open -= n_found[c] == enough
-        if n_open == 0:
-            break
-    for cell in range(U(len(kept) * max(n_cells, enough))):
-        cells[cell] = 0
-
-
-@kernel
-def _fewest_of_sorted(kept, enough, scratch):  # type: ignore[no-untyped-def]
-    """Return the fewest values, after `sort_by_class`."""
-    ends, values, tally = scratch.members, scratch.values, scratch.tally
-    begin = U(0)
-    for c in range(len(kept)):
-        at, end, n = begin, U(ends[c]), 0
-        # Invariant: the n distinct values from `begin` to `at` are tallied.
-        while kept[c] and at < end and n < enough:
-            n += tally[values[at]] == 0
-            tally[values[at]] = 1
-            at += U(1)
-        for one in range(begin, at):
-            tally[values[one]] = 0
-        enough = min(enough, n) if kept[c] else enough
-        begin = end
-    return enough

@@ -265,12 +265,18 @@ class Recount:
 
     def of_labels(self, name: Name) -> pd.Series[int]:
         """Count the kept rows that hold each label of a quasi-identifier."""
-        own, labels = self.cells[~self.marked], self.labels[name]
-        key = self._keys([name])[0]
-        rows = own.n.groupby(own[key], sort=False).sum()
-        if unknown := [label for label in rows.index if label not in labels.index]:
+        cells, labels = self._kept_labels(name), self.labels[name]
+        return self.cells.n.groupby(cells, sort=False).sum().reindex(labels.index, fill_value=0)
+
+    def extents(self, name: Name) -> pd.Series[int]:
+        """Return how many domain values the label of each kept class covers."""
+        return self._kept_labels(name).map(self.labels[name].extents)
+
+    def _kept_labels(self, name: Name) -> pd.Series:
+        cells, labels = self.cells[~self.marked][self._keys([name])[0]], self.labels[name]
+        if unknown := [label for label in cells.unique() if label not in labels.index]:
             raise ValueError(f"column {name!r} must hold labels of its {labels.of}, got {examples(unknown)}")
-        return rows.reindex(labels.index, fill_value=0)
+        return cells
 
     def counts(self, column: Name) -> pd.DataFrame:
         """Count each value of a column in each class. Columns: `cell`, `value`, `n`."""

@@ -265,6 +265,8 @@ class Front:
             return None
         if n_suppressed == 1:
             return 'its single suppressed row would stand alone; suppressed = "drop" leaves it out'
+        if person is not None and self.marked(KAnonymity(person))[place] < 2:
+            return f'its {n_suppressed:,} suppressed rows are of one person; suppressed = "drop" leaves them out'
         promised = [(one, float(self.values(one)[place])) for one in self.problem.measured]
         asked = [one for one in dict.fromkeys([*self.problem.constraints, *also]) if one.speaks_of_classes]
         promised += [(one.objective, one.bound) for one in asked if one.keeps(self.values(one.objective)[[place]])[0]]

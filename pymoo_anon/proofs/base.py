@@ -155,6 +155,7 @@ class Proof(ABC):
         """Take points into the front, with values as of `problem.measure`."""
         F, G = self.problem.minimised(values)
         self._evaluated.append((X, F, G))
+        self.n_evaluated += len(X)
         self._update_front(X, F, G)
 
     def _update_front(self, X: Array, F: Floats, G: Floats) -> None:

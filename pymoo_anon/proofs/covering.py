@@ -4,14 +4,11 @@ A threshold is a value of a node that suppression can raise: k, distinct l, k in
 rows if sums of squares are measured. Let the thresholds of a node be above r. Members that are no worse in all other
 measures cover the node up to their own thresholds. So r rises to those, and again. The node is fathomed once r exceeds
 its greatest possible thresholds, and stays open if no member covers it.
-
-A compiled function is called quickly with many arrays and slowly with tuples of arrays. So all arrays go in one flat
-tuple, and `known_groups` gives them their names back.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,23 +58,6 @@ class NodeScratch(NamedTuple):
     floors: Floats  # (n_additive,) float
     thresholds: Floats  # (2, n_thresholds) float: each threshold is above the first; the proof ends at the second
     bounds: Floats  # (n_measures,) float, bounds of the measures above the thresholds
-
-
-# End of each group among all arrays, in this order.
-_END_OF_RULES = len(Rules._fields)
-_END_OF_NODES = _END_OF_RULES + len(NodeBounds._fields)
-_END_OF_MEMBERS = _END_OF_NODES + len(Members._fields)
-
-
-@kernel
-def known_groups(arrays: Any) -> Any:
-    """Return the four groups of a flat tuple."""
-    return (
-        Rules(*arrays[:_END_OF_RULES]),
-        NodeBounds(*arrays[_END_OF_RULES:_END_OF_NODES]),
-        Members(*arrays[_END_OF_NODES:_END_OF_MEMBERS]),
-        NodeScratch(*arrays[_END_OF_MEMBERS:]),
-    )
 
 
 @kernel

@@ -42,95 +42,6 @@ Four = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class StringInstance:
-    """Strings and one loss as arrays of whole numbers.
-
-    Gains are counted in units. With a common denominator of the loss, a unit is its inverse, and gains are exact.
-    Otherwise the gain of a tuple is rounded up, so that the gain of a string is too large by less than `slack` units.
-    The numbers are whole and stand in arrays of floats: sums below 2^53 are exact.
-    """
-
-    codes: Ints  # (n_distinct, n_attributes) int64 array, the distinct tuples as positions in the domains
-    counts: Ints  # (n_distinct,) int64 array, the rows of each
-    sizes: Ints  # (n_attributes,) int64 array, the number of values of each domain, not all of which occur
-    # Per attribute an (n_groups, 2) int64 array of allowed groups: first value, value after the last; in the order of
-    # these two numbers, so that every path meets its groups in this order.
-    spans: tuple[Ints, ...]
-    # Per attribute an (n_groups,) float array: the gain of a kept tuple by each group, in units.
-    worths: tuple[Floats, ...]
-    most: float  # The loss of suppressing every tuple
-    unit: float  # The loss of one unit
-    slack: float  # 0 if units are exact
-    offsets: Ints  # (n_attributes + 1,) int64 array, the first bit of each attribute
-
-    @classmethod
-    def of(cls, problem: BitStringProblem, loss: Objective) -> StringInstance:
-        """Build the instance of a problem and a loss."""
-        tuples = problem.table.tuples
-        spans = tuple(
-            # Those of the nodes of a taxonomy, in order.
-            np.unique(problem.taxonomies[name].spans[:, :2], axis=0)
-            if name in problem.taxonomies
-            else _all_intervals(hierarchy.n_values)
-            for name, hierarchy in problem.table.quasi_identifiers.items()
-        )
-        gains = loss.class_gains(tuples, spans)
-        if gains is None:
-            raise ValueError(
-                f"BranchAndBound proves losses over cells of bit strings, such as GeneralLossMetric, got {loss!r}; "
-                "NSGA2 and GENITOR search it without a proof"
-            )
-        exact = gains.denominator > 0 and gains.most * gains.denominator < LARGEST // 4
-        # If even the loss of everything is 0, any unit will do.
-        scale = float(gains.denominator) if exact else _FINEST / (gains.most or 1.0)
-        whole = np.rint if exact else np.ceil
-        return cls(
-            tuples.codes,
-            tuples.counts,
-            np.array(tuples.domain_sizes, dtype=np.int64),
-            spans,
-            tuple(whole(own * scale) for own in gains.worths),
-            gains.most,
-            1 / scale,
-            0.0 if exact else float(tuples.n_rows * (len(spans) + 2)),
-            np.asarray(problem.bit_offsets, dtype=np.int64),
-        )
-
-    @property
-    def n_attributes(self) -> int:
-        """Number of attributes."""
-        return len(self.spans)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.counts.sum())
-
-    def bits_of(self, cuts: Sequence[Ints]) -> Bools:
-        """Return the string of one path per attribute."""
-        bits = np.zeros(self.offsets[-1], dtype=bool)
-        for attribute, cut in enumerate(cuts):
-            firsts = self.spans[attribute][cut, 0]
-            bits[self.offsets[attribute] + firsts[1:] - 1] = True
-        return bits
-
-    def cuts_of(self, bits: Bools) -> list[Ints]:
-        """Return the paths of a valid string."""
-        cuts = []
-        for attribute, size in enumerate(self.sizes):
-            own = bits[self.offsets[attribute] : self.offsets[attribute + 1]]
-            edges = [0, *(np.flatnonzero(own) + 1).tolist(), int(size)]
-            number = {(int(first), int(last)): i for i, (first, last) in enumerate(self.spans[attribute])}
-            cuts.append(np.array([number[span] for span in pairwise(edges)], dtype=np.int64))
-        return cuts
-
-
-def _all_intervals(n: int) -> Ints:
-    first, last = np.triu_indices(n)
-    return np.column_stack([first, last + 1]).astype(np.int64)
-
-
-@dataclass(frozen=True, eq=False)
 class StringGoal:
     """Part of a problem that bounds cover."""
 
@@ -224,26 +135,18 @@ def _required_k(constraint: Constraint, n_rows: int) -> int | None:
     return None if broken[-1] and not broken[0] else int(np.count_nonzero(broken)) + 1
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The order of a search."""
+def plan(space: StringSpace, limits: Limits) -> tuple[list[int], list[tuple[Four, ...]]]:
+    """Choose the order in which attributes are fixed, and the tables.
 
-    order: tuple[int, ...]  # The attributes to fix, one after the other
-    # For every number of fixed attributes the four tabled ones, the first of which is walked. A second table is smaller
-    # and tells first whether anything is left. A missing attribute has the number after the last one.
-    tables: tuple[tuple[Four, ...], ...]
-
-
-def plan(instance: StringInstance, limits: Limits) -> Plan:
-    """Choose the order of attributes.
+    For every number of fixed attributes, four are tabled, the first of which is walked. A second table is smaller and
+    tells first whether anything is left.
 
     The three attributes of the greatest entropy are tabled, of those whose table is not too large. The others are fixed
     in the order of their entropy, the greatest first, which raises bounds soonest. The one of the most groups comes
     last, where its cuts are walked and make no parts.
     """
-    n = instance.n_attributes
-    groups = [*map(len, instance.spans), 1]
-    spread = [*(_entropy(instance, attribute) for attribute in range(n)), 0.0]
+    n, groups = space.none, [*map(len, space.spans)]
+    spread = [*(_entropy(own, space.counts) for own in space.codes.T), 0.0]
 
     def size(tabled: tuple[int, ...]) -> int:
         return prod(groups[attribute] for attribute in tabled)
@@ -262,24 +165,13 @@ def plan(instance: StringInstance, limits: Limits) -> Plan:
     tables: list[tuple[Four, ...]] = [
         ((a, e, p, q),) if size((a, e, p, q)) <= fitting else ((a, n, p, q), (n, e, p, q)) for a in order
     ]
-    return Plan(tuple(order), (*tables, ((n, e, p, q),)))
+    return order, [*tables, ((n, e, p, q),)]
 
 
-def _entropy(instance: StringInstance, attribute: int) -> float:
-    rows = np.bincount(instance.codes[:, attribute], instance.counts)
+def _entropy(values: Ints, counts: Ints) -> float:
+    rows = np.bincount(values, counts)
     shares = rows[rows > 0] / rows.sum()
     return float(-(shares * np.log2(shares)).sum())
-
-
-@dataclass(frozen=True)
-class Subproblem:
-    """Strings of one k within a limit of suppression."""
-
-    k: int  # No kept class has fewer rows
-    limit: int  # No more rows are suppressed; the number of rows for no limit
-    # Further gain of a kept row, in units. A string of gain G that suppresses s rows then gains G + multiplier (rows -
-    # s), at most a bound B. As s is at most the limit, G <= B - multiplier (rows - limit) for every multiplier from 0.
-    multiplier: float
 
 
 class Begun(NamedTuple):
@@ -292,140 +184,218 @@ class Begun(NamedTuple):
 
 
 class StringSpace:
-    """Tables of one instance."""
+    """Bit strings and one loss as arrays of whole numbers, with the tables of their gains.
 
-    def __init__(self, instance: StringInstance) -> None:
-        self.instance = instance
-        # Number of an attribute with one value, in the place of a missing one.
-        self.none = instance.n_attributes
-        self.sizes = [*instance.sizes.tolist(), 1]
-        self.spans = [*instance.spans, np.array([[0, 1]])]
-        self.worths = [*instance.worths, np.zeros(1)]
+    Gains are counted in units. With a common denominator of the loss, a unit is its inverse, and gains are exact.
+    Otherwise the gain of a tuple is rounded up, so that the gain of a string is too large by less than `slack` units.
+    The numbers are whole and stand in arrays of floats: sums below 2^53 are exact.
+
+    Args:
+        codes: (n_distinct, n_attributes) int64 array, the distinct tuples as positions in the domains.
+        counts: (n_distinct,) int64 array, the rows of each.
+        spans: Per attribute an (n_groups, 2) int64 array of allowed groups: first value, value after the last; in the
+            order of these two numbers, so that every path meets its groups in this order.
+        worths: Per attribute an (n_groups,) float array: the gain of a kept tuple by each group, in units.
+        most: The loss of suppressing every tuple.
+        unit: The loss of one unit.
+        slack: 0 if units are exact.
+
+    Attributes:
+        n_rows: Number of rows.
+        none: Number of attributes, and of one with one value, in the place of a missing one. `spans`, `worths` and
+            `sizes`, the numbers of values of the domains, have it last.
+    """
+
+    def __init__(
+        self,
+        codes: Ints,
+        counts: Ints,
+        spans: Sequence[Ints],
+        worths: Sequence[Floats],
+        most: float,
+        unit: float = 1.0,
+        slack: float = 0.0,
+    ) -> None:
+        self.codes, self.counts, self.most, self.unit, self.slack = codes, counts, most, unit, slack
+        self.n_rows, self.none = int(counts.sum()), len(spans)
+        self.spans = [*spans, np.array([[0, 1]])]
+        self.worths = [*worths, np.zeros(1)]
+        self.sizes = [int(own[:, 1].max()) for own in self.spans]
         # By attribute, since a table reads one column after the other.
-        self._codes = [*map(np.ascontiguousarray, instance.codes.T), np.zeros(len(instance.codes), dtype=np.int64)]
-        # Free arrays of zeros, by their shape.
-        self._zeros: dict[tuple[int, ...], list[Floats]] = {}
+        self._columns = [*map(np.ascontiguousarray, codes.T), np.zeros(len(codes), dtype=np.int64)]
+        # Free tables by their shape: new memory costs more than the work with it.
+        self._free: dict[tuple[int, ...], list[Floats]] = {}
+        # The first bit of each attribute.
+        self._offsets = np.cumsum([0, *(size - 1 for size in self.sizes)])
+
+    @classmethod
+    def of(cls, problem: BitStringProblem, loss: Objective) -> StringSpace:
+        """Return the strings of a problem, with a loss."""
+        tuples = problem.table.tuples
+        spans = [
+            # Those of the nodes of a taxonomy, in order.
+            np.unique(problem.taxonomies[name].spans[:, :2], axis=0)
+            if name in problem.taxonomies
+            else np.column_stack(np.triu_indices(hierarchy.n_values + 1, 1))
+            for name, hierarchy in problem.table.quasi_identifiers.items()
+        ]
+        gains = loss.class_gains(tuples, spans)
+        if gains is None:
+            raise ValueError(
+                f"BranchAndBound proves losses over cells of bit strings, such as GeneralLossMetric, got {loss!r}; "
+                "NSGA2 and GENITOR search it without a proof"
+            )
+        exact = gains.denominator > 0 and gains.most * gains.denominator < LARGEST // 4
+        # If even the loss of everything is 0, any unit will do.
+        scale = float(gains.denominator) if exact else _FINEST / (gains.most or 1.0)
+        worths = [(np.rint if exact else np.ceil)(own * scale) for own in gains.worths]
+        slack = 0.0 if exact else float(tuples.n_rows * (len(spans) + 2))
+        return cls(tuples.codes, tuples.counts, spans, worths, gains.most, 1 / scale, slack)
+
+    def bits_of(self, cuts: Sequence[Ints]) -> Bools:
+        """Return the string of one path per attribute."""
+        bits = np.zeros(self._offsets[self.none], dtype=bool)
+        for attribute, cut in enumerate(cuts):
+            bits[self._offsets[attribute] + self.spans[attribute][cut[1:], 0] - 1] = True
+        return bits
+
+    def cuts_of(self, bits: Bools) -> list[Ints]:
+        """Return the paths of a valid string."""
+        cuts = []
+        for attribute, own in enumerate(np.split(bits, self._offsets[1 : self.none])):
+            edges = [0, *(np.flatnonzero(own) + 1).tolist(), self.sizes[attribute]]
+            number = {(first, last): i for i, (first, last) in enumerate(self.spans[attribute].tolist())}
+            cuts.append(np.array([number[span] for span in pairwise(edges)], dtype=np.int64))
+        return cuts
+
+    def first_multiplier(self, limit: int) -> float:
+        """Return the multiplier of the first bound within a limit of suppressed rows."""
+        return {0: self.largest_multiplier(), self.n_rows: 0.0}.get(limit, self.average_multiplier())
+
+    def average_multiplier(self) -> float:
+        """Return the average gain of a row, rounded up."""
+        return float(np.ceil(self.most / self.unit / self.n_rows))
 
     def largest_multiplier(self) -> float:
         """Return the greatest multiplier with exact sums.
 
         If it fits, a row more than the limit costs more than anything can gain.
         """
-        whole = np.ceil(self.instance.most / self.instance.unit) + self.instance.slack + 1
-        return float(min(whole, (LARGEST // 2 - whole) // self.instance.n_rows))
+        whole = np.ceil(self.most / self.unit) + self.slack + 1
+        return float(min(whole, (LARGEST // 2 - whole) // self.n_rows))
 
     def need(self, loss: float, exact: bool) -> float:
         """Return the gain that smaller losses exceed."""
         if np.isinf(loss):
             return -1.0
-        gain = (self.instance.most - loss) / self.instance.unit
-        if exact and not self.instance.slack:
+        gain = (self.most - loss) / self.unit
+        if exact and not self.slack:
             gain = float(np.rint(gain))
-        return gain + self.instance.slack
+        return gain + self.slack
 
     def least_loss(self, gain: float) -> float:
         """Return the least loss of a gain."""
-        return self.instance.most - gain * self.instance.unit
+        return self.most - gain * self.unit
 
-    def walk(self, cuts: Mapping[int, Ints], tabled: Sequence[int], wanted: Subproblem, need: float) -> Begun:
-        """Bound the strings below a node and begin a walk."""
-        ids, base, gone = self.classes(cuts, wanted.k)
-        if gone > wanted.limit:
-            return Begun(-np.inf, wanted.multiplier, None, len(ids))
+    def walk(
+        self, cuts: Mapping[int, Ints], tabled: Sequence[int], k: int, limit: int, multiplier: float, need: float
+    ) -> Begun:
+        """Bound the strings below a node and begin a walk.
+
+        No kept class has fewer than k rows, and no more rows than the limit are suppressed; the number of rows is no
+        limit. A multiplier is a further gain of a kept row, in units. A string of gain G that suppresses s rows then
+        gains G + multiplier (rows - s), at most a bound B. As s is at most the limit, G <= B - multiplier (rows -
+        limit) for every multiplier from 0.
+        """
+        ids, base, gone = self.classes(cuts, k)
+        if gone > limit:
+            return Begun(-np.inf, multiplier, None, len(ids))
         free = set(range(self.none)) - {*cuts, *tabled}
-        table, filled = self.table(ids, base, tabled, free, wanted)
-        shape, spans = self._shape(tabled)
+        table, (shape, spans) = self.table(ids, base, tabled, free, k, multiplier), self._shape(tabled)
         # Every string within the limit keeps at least so many rows.
-        fewest = self.instance.n_rows - wanted.limit
-        multiplier, gain = wanted.multiplier, nested_bound(table, shape, spans) - wanted.multiplier * fewest
-        n_read = len(ids) + _READ * table.size
+        fewest = self.n_rows - limit
+        gain, n_read = nested_bound(table, shape, spans) - multiplier * fewest, len(ids) + _READ * table.size
         if gain <= need:
-            self.take_back(table, filled)
+            self.take_back(table)
             return Begun(gain, multiplier, None, n_read)
-        if not 0 < wanted.limit < self.instance.n_rows:
-            return Begun(gain, multiplier, StringWalk(table, filled, shape, spans, 0 if free else 3), n_read)
-        rows, changed = self.rows(ids, len(base), tabled, wanted.k), self._take(table.shape)
+        if not 0 < limit < self.n_rows:
+            return Begun(gain, multiplier, StringWalk(table, shape, spans, 0 if free else 3), n_read)
+        rows, changed = self.rows(ids, len(base), tabled, k), self._table(shape)
 
-        def change(multiplier: float) -> None:
-            np.multiply(rows, multiplier - wanted.multiplier, out=changed)
+        def change(to: float) -> None:
+            np.multiply(rows, to - multiplier, out=changed)
             np.add(changed, table, out=changed)
 
-        def bound(multiplier: float) -> float:
+        def bound(at: float) -> float:
             nonlocal n_read
             n_read += _READ * table.size
-            change(multiplier)
-            return nested_bound(changed, shape, spans) - multiplier * fewest
+            change(at)
+            return nested_bound(changed, shape, spans) - at * fewest
 
         within = float(np.ceil(self.average_multiplier() / 64)), self.largest_multiplier()
-        multiplier, gain = _best_multiplier(bound, (multiplier, gain), within, need, _STEPS if cuts else _FIRST_STEPS)
-        change(multiplier)
-        self.take_back(table, filled)
+        steps = _STEPS if cuts else _FIRST_STEPS
+        best, gain = _best_multiplier(bound, (multiplier, gain), within, need, steps)
+        change(best)
+        self.take_back(table)
         if gain <= need:
-            self.take_back(changed, filled)
-            self.take_back(rows, filled)
-            return Begun(gain, multiplier, None, n_read)
+            self.take_back(changed)
+            self.take_back(rows)
+            return Begun(gain, best, None, n_read)
         if not free and tabled[0] == self.none:
-            return Begun(gain, multiplier, StringWalk(changed, filled, shape, spans, 3, rows, fewest), n_read)
+            return Begun(gain, best, StringWalk(changed, shape, spans, 3, rows, fewest), n_read)
         # Every path of the first attribute gets a multiplier of its own.
-        self.take_back(rows, filled)
-        return Begun(gain, multiplier, StringWalk(changed, filled, shape, spans, 0), n_read)
+        self.take_back(rows)
+        return Begun(gain, best, StringWalk(changed, shape, spans, 0), n_read)
 
     def _shape(self, tabled: Sequence[int]) -> tuple[Ints, Ints]:
         shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
         return shape, np.concatenate([self.spans[a] for a in tabled])
 
-    def _take(self, shape: tuple[int, ...]) -> Floats:
-        # New memory costs more than the work with it.
+    def _table(self, shape: Ints) -> Floats:
         try:
-            return self._zeros[shape].pop()
+            return self._free[tuple(shape[1].tolist())].pop()
         except (KeyError, IndexError):
-            return np.zeros(shape)
+            return np.empty(shape[1])
 
-    def take_back(self, table: Floats, filled: Bools) -> None:
-        """Take back a table that is zero outside of its filled parts."""
-        table[filled] = 0.0
-        self._zeros.setdefault(table.shape, []).append(table)
+    def take_back(self, table: Floats) -> None:
+        """Take back a table that is no longer read."""
+        self._free.setdefault(table.shape, []).append(table)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_zeros": {}}
-
-    def average_multiplier(self) -> float:
-        """Return the average gain of a row, rounded up."""
-        return float(np.ceil(self.instance.most / self.instance.unit / self.instance.n_rows))
+        return {**vars(self), "_free": {}}
 
     def classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Floats, int]:
         """Return ids and gains of classes, and the rows below k."""
-        ids, base, gone = np.zeros(len(self.instance.counts), dtype=np.int64), np.zeros(1), 0
+        ids, base, gone = np.zeros(len(self.counts), dtype=np.int64), np.zeros(1), 0
         for attribute, cut in cuts.items():
             spans = self.spans[attribute][cut]
-            groups = np.repeat(np.arange(len(cut)), spans[:, 1] - spans[:, 0])[self._codes[attribute]]
-            ids, base, dropped = split_classes(ids, base, groups, self.worths[attribute][cut], self.instance.counts, k)
+            groups = np.repeat(np.arange(len(cut)), spans[:, 1] - spans[:, 0])[self._columns[attribute]]
+            ids, base, dropped = split_classes(ids, base, groups, self.worths[attribute][cut], self.counts, k)
             gone += dropped
         return ids, base, gone
 
     def table(
-        self, ids: Ints, base: Floats, tabled: Sequence[int], free: set[int], wanted: Subproblem
-    ) -> tuple[Floats, Bools]:
+        self, ids: Ints, base: Floats, tabled: Sequence[int], free: set[int], k: int, multiplier: float
+    ) -> Floats:
         """Return the table of four attributes."""
         worths = np.concatenate([self.worths[a] for a in tabled])
         # A projection: see the module of the tables.
         most = sum(float(self.worths[a].max()) for a in free)
-        return self._filled(ids, base, tabled, worths, wanted.k, most + wanted.multiplier)
+        return self._filled(ids, base, tabled, worths, k, most + multiplier)
 
     def rows(self, ids: Ints, n_classes: int, tabled: Sequence[int], k: int) -> Floats:
         """Return the rows that every block keeps."""
         worths = np.zeros(sum(len(self.spans[a]) for a in tabled))
-        return self._filled(ids, np.zeros(n_classes), tabled, worths, k, 1.0)[0]
+        return self._filled(ids, np.zeros(n_classes), tabled, worths, k, 1.0)
 
-    def _filled(
-        self, ids: Ints, base: Floats, tabled: Sequence[int], worths: Floats, k: int, saved: float
-    ) -> tuple[Floats, Bools]:
+    def _filled(self, ids: Ints, base: Floats, tabled: Sequence[int], worths: Floats, k: int, saved: float) -> Floats:
         kept = ids >= 0
-        columns = [ids, *(self._codes[attribute] for attribute in tabled), self.instance.counts]
+        columns = [ids, *(self._columns[attribute] for attribute in tabled), self.counts]
         tuples: Any = np.column_stack([own[kept] for own in columns])
         shape, spans = self._shape(tabled)
-        table = self._take(tuple(shape[1].tolist()))
-        return table, fill_table(tuples, base, spans, worths, shape, float(k), float(saved), table)
+        table = self._table(shape)
+        fill_table(tuples, base, spans, worths, shape, float(k), float(saved), table)
+        return table
 
 
 def _best_multiplier(

@@ -108,13 +108,13 @@ class IntervalProof(LatticeProof):
     def _prepare(self) -> None:
         super()._prepare()
         self._covered_from = self.F
-        # Open intervals as (minus their share off, number, interval): those of the heap, those that are searched depth
-        # first, and by number those that are being halved.
+        # Open intervals as (minus their share off, number, interval), and by number those that are being halved. Where
+        # memory lacks they are searched depth first: the last one, with the least number of all, is the next.
         self._heap: list[tuple[float, int, Interval]] = []
-        self._stack: list[tuple[float, int, Interval]] = []
-        self._hand: dict[int, Interval] = {}
+        low, nothing_known = self.problem.lowest, np.full((1, len(self.problem.measured)), -np.inf)
+        # Number 0 is the whole lattice, before its corners are evaluated.
+        self._hand = {0: Interval(low, self.bounds.highest, self.bounds.floors_of(low), nothing_known)}
         self._number = self._n_bytes = 0
-        self._begun = False
 
     @property
     def certified(self) -> bool:
@@ -122,11 +122,11 @@ class IntervalProof(LatticeProof):
 
     @property
     def n_undecided(self) -> int:
-        return len(self._heap) + len(self._stack) + len(self._hand) if self._begun else 1
+        return len(self._heap) + len(self._hand)
 
     def advance(self) -> None:
-        if not self._begun:
-            self._begin()
+        if 0 in self._hand:
+            self._begin(self._hand[0])
         left, n_distinct = self.limits.tuples, len(self.problem.table.tuples)
         while left > 0 and not self.certified:
             before = self.n_evaluated
@@ -140,12 +140,7 @@ class IntervalProof(LatticeProof):
     def open_bounds(self) -> Floats:
         if self.certified:
             return np.empty((0, self.problem.n_obj))
-        if not self._begun:
-            nothing_known = np.full((1, len(self.problem.measured)), -np.inf)
-            low, high = self.problem.lowest, self.problem.highest
-            return self._open_bounds([Interval(low, high, self.bounds.floors_of(low), nothing_known)])
-        entries = [*self._heap, *self._stack]
-        return self._open_bounds([*self._hand.values(), *(interval for _, _, interval in entries)])
+        return self._open_bounds([*self._hand.values(), *(interval for _, _, interval in self._heap)])
 
     def _open_bounds(self, intervals: list[Interval]) -> Floats:
         bounds: Floats = self.bounds.bounds(intervals)[:, : self.problem.n_obj]
@@ -154,25 +149,21 @@ class IntervalProof(LatticeProof):
         open_ = np.array([not (self._covered_from <= bound).all(axis=1).any() for bound in bounds], dtype=np.bool_)
         return bounds[open_]
 
-    def _begin(self) -> None:
-        low, high = self.problem.lowest, self.bounds.highest
-        (_, added), (floors, _) = self._evaluate([high, low])
-        if (low < high).any():
-            self._put(Interval(low, high, np.maximum(floors, self.bounds.floors_of(low)), added))
-        self._begun = True
+    def _begin(self, whole: Interval) -> None:
+        (_, added), (floors, _) = self._evaluate([whole.high, whole.low])
+        if (whole.low < whole.high).any():
+            self._put(whole._replace(floors=np.maximum(floors, whole.floors), added=added))
+        # Last, so that an interruption loses nothing.
+        del self._hand[0]
 
     def _halve(self) -> int:
         """Halve the next intervals and return their number."""
-        source = self._stack or self._heap
         # First into the hand: an interrupted interval may be searched twice, but is never lost.
-        while source and len(self._hand) < self.limits.halved:
-            _, number, interval = source[-1] if source is self._stack else source[0]
+        while self._heap and len(self._hand) < self.limits.halved:
+            _, number, interval = self._heap[0]
             self._hand[number] = interval
             self._n_bytes -= _bytes_of(interval)
-            if source is self._stack:
-                source.pop()
-            else:
-                heappop(source)
+            heappop(self._heap)
         lower, upper = [], []
         for interval in self._hand.values():
             if len(self._open_bounds([interval])) == 0:
@@ -215,24 +206,20 @@ class IntervalProof(LatticeProof):
         # After an interruption an interval may be there twice.
         X, places = np.unique(np.array(nodes), axis=0, return_inverse=True)
         values, read = self.problem.measure_with_bounds(X, partial(map, self.bounds.read))
-        self.n_evaluated += len(X)
         self.take(X, values)
         return [read[place] for place in places.ravel().tolist()]
 
     def _put(self, interval: Interval) -> None:
-        """Store an open interval in the heap or the stack."""
+        """Store an open interval."""
         bounds = self._open_bounds([interval])
         if len(bounds) == 0:
             self.n_pruned += 1
             return
-        entry = -share_off(self.F, bounds), self._number, interval
         self._number += 1
         self._n_bytes += _bytes_of(interval)
-        is_full = self._n_bytes > self.limits.max_bytes
-        if is_full and len(self._heap) + len(self._stack) >= self.limits.fewest_intervals:
-            self._stack.append(entry)
-        else:
-            heappush(self._heap, entry)
+        is_full = self._n_bytes > self.limits.max_bytes and len(self._heap) >= self.limits.fewest_intervals
+        order = (-np.inf, -self._number) if is_full else (-share_off(self.F, bounds), self._number)
+        heappush(self._heap, (*order, interval))
 
 
 def _bytes_of(interval: Interval) -> int:

@@ -25,7 +25,6 @@ from pymoo_anon.proofs.covering import (
     covers_beside,
     is_covered,
     is_plainly_covered,
-    known_groups,
 )
 from pymoo_anon.typing import Floats, Ints
 
@@ -274,7 +273,7 @@ class StoredLatticeProof(LatticeProof):
             elif self._position == len(self._ahead):
                 self._enter_next_layer()
             else:
-                n_looked += self._look()
+                n_looked += self._look(limits.batch if self.sweeps else _OPEN_AT_RANDOM, limits.examined)
 
     def offer(self, X: Ints) -> None:
         self._visit(np.unique((X - self.problem.lowest) @ self.bounds.rules.strides))
@@ -306,12 +305,12 @@ class StoredLatticeProof(LatticeProof):
                 bounds = bounds[first_non_dominated(bounds)]
         return bounds
 
-    def _look(self) -> int:
-        """Examine nodes until some are open, and count them."""
-        found = np.empty(self.limits.batch if self.sweeps else _OPEN_AT_RANDOM, dtype=np.int64)
-        arrays = self._arrays(self._nodes, self._front(), self._scratches[0])
-        start, end = self._position, min(self._position + self.limits.examined, len(self._ahead))
-        self._position, n_open = find_open(self._ahead, start, end, found, *arrays)
+    def _look(self, most_open: int, most: int) -> int:
+        """Examine nodes until so many are open, and count them."""
+        found = np.empty(most_open, dtype=np.int64)
+        groups = self.bounds.rules, self._nodes, self._front(), self._scratches[0]
+        start, end = self._position, min(self._position + most, len(self._ahead))
+        self._position, n_open = find_open(self._ahead, start, end, found, *groups)
         self._open = found[:n_open]
         self._n_looked_at += self._position - start
         self._n_open += n_open
@@ -323,10 +322,8 @@ class StoredLatticeProof(LatticeProof):
             later = self._brought_down(self._nodes) if self.sweeps else ()
             self._ahead = np.concatenate([self._ahead[self._position :], *later])
             self._layer = self._position = 0
-            found = np.empty(len(self._ahead), dtype=np.int64)
-            arrays = self._arrays(self._nodes, self._front(), self._scratches[0])
-            self._position, n_open = find_open(self._ahead, 0, len(self._ahead), found, *arrays)
-            self._open, self.visits_all = np.sort(found[:n_open]), True
+            self._look(len(self._ahead), len(self._ahead))
+            self._open, self.visits_all = np.sort(self._open), True
         self._n_looked_at = self._n_open = 0
 
     def _brought_down(self, nodes: NodeBounds) -> Iterator[Ints]:
@@ -341,10 +338,6 @@ class StoredLatticeProof(LatticeProof):
         if self._members is None:
             self._members = self.bounds.members_of(self.F, self.tolerance)
         return self._members
-
-    def _arrays(self, nodes: NodeBounds, members: Members, scratch: NodeScratch) -> tuple[Any, ...]:
-        groups = self.bounds.rules, nodes, members, scratch
-        return tuple(array for group in groups for array in group)
 
     def _enter_next_layer(self) -> None:
         """Lower bounds to the next layer, and sort its nodes."""
@@ -369,7 +362,7 @@ class StoredLatticeProof(LatticeProof):
             # Each of the threads has memory of its own.
             scratch = self._scratches.pop()
             try:
-                n = screen(total, levels[0], levels[-1], found, *self._arrays(nodes, members, scratch))
+                n = screen(total, levels[0], levels[-1], found, self.bounds.rules, nodes, members, scratch)
             finally:
                 self._scratches.append(scratch)
             return found[:n]
@@ -395,7 +388,8 @@ class StoredLatticeProof(LatticeProof):
         # Last, so that interrupted nodes stay open.
         self._nodes.done[nodes] = True
         self._n_done += np.bincount((X - self.problem.lowest).sum(axis=1), minlength=len(self._n_done))
-        self.n_evaluated += len(nodes)
+        # Interrupted nodes are taken twice.
+        self.n_evaluated = int(self._n_done.sum())
 
     def _measured(self, X: Ints) -> tuple[Floats, Floats]:
         """Measure nodes, and read bounds or take the journal's."""
@@ -451,15 +445,11 @@ def projections(lengths: Ints, strides: Ints, depth: int) -> Ints:
 
     At most `depth` attributes are below it, or fewer if these nodes are too many.
     """
-    n_nodes = float(np.prod(lengths + 1.0))
-    # Number of nodes with 0, 1, 2, ... attributes below the top: sums of products of lengths.
-    counts = np.zeros(depth + 1)
-    counts[0] = 1
-    for length in lengths:
-        counts[1:] += counts[:-1] * length
-    depth = max((i for i in range(depth + 1) if counts[: i + 1].sum() <= _SHARE_OF_PROJECTIONS * n_nodes), default=-1)
+    # Number of nodes with 0, 1, 2, ... attributes below the top: coefficients of the product of all x + length.
+    counts = np.poly(-lengths.astype(float))[: depth + 1]
+    fitting = np.cumsum(counts) <= _SHARE_OF_PROJECTIONS * np.prod(lengths + 1.0)
     found = []
-    for size in range(depth + 1):
+    for size in range(np.count_nonzero(fitting)):
         for chosen in combinations(np.flatnonzero(lengths), size):
             steps = [range(1, int(lengths[j]) + 1) for j in chosen]
             found += [sum(d * int(strides[j]) for d, j in zip(down, chosen, strict=True)) for down in product(*steps)]
@@ -479,13 +469,12 @@ def _write_floors(rules, scratch):  # type: ignore[no-untyped-def]
 
 
 @njit(allocates=False)
-def screen(total, lowest, highest, found, *arrays):  # type: ignore[no-untyped-def]
+def screen(total, lowest, highest, found, rules, known, members, scratch):  # type: ignore[no-untyped-def]
     """Bring bounds down to a layer and find open nodes.
 
     The nodes of the next higher sum have their bounds. The first attribute has levels from `lowest` to `highest`, each
     of which occurs. The nodes are written to `found` in the order of their numbers, and their number is returned.
     """
-    rules, known, members, scratch = known_groups(arrays)
     x, n_found = scratch.x, np.int64(0)
     for first in range(lowest, highest + 1):
         x[0] = first
@@ -558,12 +547,11 @@ def _next(x, lengths):  # type: ignore[no-untyped-def]
 
 
 @njit(allocates=False)
-def find_open(nodes, start, end, found, *arrays):  # type: ignore[no-untyped-def]
+def find_open(nodes, start, end, found, rules, known, members, scratch):  # type: ignore[no-untyped-def]
     """Examine nodes until enough are open.
 
     Returns the position to go on from, and the number of open nodes.
     """
-    rules, known, members, scratch = known_groups(arrays)
     n_open = 0
     for position in range(start, end):
         node = nodes[position]

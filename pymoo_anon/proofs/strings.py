@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from heapq import heapify, heappop, heappush
 from itertools import combinations
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pymoo_anon.proofs.base import Limits, Proof, Tolerance
-from pymoo_anon.proofs.instance import Plan, StringInstance, StringSpace, Subproblem, goal_of, plan
+from pymoo_anon.proofs.instance import StringSpace, goal_of, plan
 from pymoo_anon.proofs.tables import DONE, FOUND, StringWalk, best_pair
 from pymoo_anon.typing import Bools, Floats, Ints
 
@@ -84,16 +84,17 @@ class StringSearch:
     """
 
     def __init__(
-        self, space: StringSpace, plan: Plan, wanted: Subproblem, gain: float, limits: Limits, goes_on: bool = False
+        self, space: StringSpace, k: int, limit: int, gain: float, limits: Limits, goes_on: bool = False
     ) -> None:
-        self.space, self.plan, self.wanted, self.limits, self.goes_on = space, plan, wanted, limits, goes_on
+        self.space, self.k, self.limit, self.limits, self.goes_on = space, k, limit, limits, goes_on
+        self._order, self._tables = plan(space, limits)
         # Number of parts that bounds fathomed, counted again for every k.
         self.n_fathomed = 0
-        self._open = [_Part(gain, (), wanted.multiplier)]
+        self._open = [self._whole(gain)]
         # Parts that are being divided.
         self._begun: list[_Part] = []
         # A walk keeps several tables.
-        largest = max(prod(len(space.spans[a]) for a in tabled) for tables in plan.tables for tabled in tables)
+        largest = max(prod(len(space.spans[a]) for a in tabled) for tables in self._tables for tabled in tables)
         room = limits.max_bytes // (32 * largest)
         self._n_together = int(max(1, min(_TOGETHER, room)))
         # Parts that are fathomed for this k, None without memory for them, and the paths of all parts.
@@ -103,12 +104,15 @@ class StringSearch:
     def raise_k(self, k: int, gain: float) -> None:
         """Go on with a larger k."""
         assert not self.n_open, "nothing is open"
-        self.wanted = replace(self.wanted, k=k)
+        self.k = k
         if self._later is None:
             # Parts were dropped, so that the search begins anew.
-            self._later, self._found = [_Part(gain, (), self.wanted.multiplier)], set()
+            self._later, self._found = [self._whole(gain)], set()
         self._open, self._later = self._later, []
         heapify(self._open)
+
+    def _whole(self, gain: float) -> _Part:
+        return _Part(gain, (), self.space.first_multiplier(self.limit))
 
     @property
     def n_open(self) -> int:
@@ -198,14 +202,14 @@ class StringSearch:
         walk = part.walk
         if walk is None:
             return _Turn([], None, part.gain, n_read)
-        paid, before = part.multiplier * (self.space.instance.n_rows - self.wanted.limit), walk.n_read
+        paid, before = part.multiplier * (self.space.n_rows - self.limit), walk.n_read
         # The needed gain only rises, so that the last one is the floor of the walk.
         part.floor = need if walk.last else self._reach(need)
         made: list[_Part] = []
         string = None
         while (told := walk.go(part.floor + paid, self.limits.read_a_turn + before - walk.n_read)) == FOUND:
             if walk.last > 0:
-                tabled = self.plan.tables[len(part.cuts)][0]
+                tabled = self._tables[len(part.cuts)][0]
                 by_attribute = self._cuts_of(part) | dict(zip(tabled, walk.cuts, strict=True))
                 string = walk.found_gain - paid, [by_attribute[attribute] for attribute in range(self.space.none)]
                 break
@@ -213,13 +217,12 @@ class StringSearch:
             made.append(_Part(min(part.gain, walk.found_gain - paid), (*part.cuts, path), part.multiplier))
         n_read += walk.n_read - before
         if told == DONE:
-            self.space.take_back(walk.table, walk.filled)
+            self.space.take_back(walk.table)
             part.walk = None
         return _Turn(made, string, part.floor if told == DONE else None, n_read)
 
     def _reach(self, need: float) -> float:
-        instance = self.space.instance
-        smaller = min(need, instance.most / instance.unit - need)
+        smaller = min(need, self.space.most / self.space.unit - need)
         return need - _REACH * max(smaller, 0.0) if self.goes_on else need
 
     def _push(self, made: _Part, need: float) -> None:
@@ -236,10 +239,10 @@ class StringSearch:
     def _begin(self, part: _Part, need: float) -> int:
         if part.walk is not None:
             return 0
-        cuts, tables = self._cuts_of(part), self.plan.tables[len(part.cuts)]
+        cuts, tables = self._cuts_of(part), self._tables[len(part.cuts)]
         part.floor, n_read = -np.inf, 0
         for tabled in tables[::-1]:
-            begun = self.space.walk(cuts, tabled, replace(self.wanted, multiplier=part.multiplier), need)
+            begun = self.space.walk(cuts, tabled, self.k, self.limit, part.multiplier, need)
             part.multiplier, part.gain = begun.multiplier, min(part.gain, begun.gain)
             n_read += begun.n_read
             if begun.walk is None or part.gain <= need:
@@ -249,7 +252,7 @@ class StringSearch:
 
     def _cuts_of(self, part: _Part) -> dict[int, Ints]:
         paths = [np.frombuffer(cut, dtype=np.int32).astype(np.int64) for cut in part.cuts]
-        return dict(zip(self.plan.order[: len(paths)], paths, strict=True))
+        return dict(zip(self._order[: len(paths)], paths, strict=True))
 
 
 class PairSearch:
@@ -265,12 +268,12 @@ class PairSearch:
 
     def __init__(self, space: StringSpace, k: int, limit: int, random_state: np.random.Generator) -> None:
         self.space, self.k, self.limit, self._random_state = space, k, limit, random_state
-        instance, none = space.instance, space.none
+        none = space.none
         by_groups = sorted(range(none), key=lambda attribute: len(space.spans[attribute]))
         free = [attribute for attribute in by_groups if len(space.spans[attribute]) > 1]
         self.pairs: list[Pair] = list(combinations(free, 2)) if len(free) > 1 else [(none, a) for a in free]
         # The largest multiplier with exact sums.
-        self._largest = np.floor(min(instance.most / instance.unit, _LARGEST_GAIN / instance.n_rows))
+        self._largest = np.floor(min(space.most / space.unit, _LARGEST_GAIN / space.n_rows))
 
     def within(self, cuts: Sequence[Ints], multiplier: float = 0.0) -> tuple[list[list[Ints]], float]:
         """Improve a string within the limit.
@@ -283,7 +286,7 @@ class PairSearch:
             All strings that were found, and the lowest multiplier that was enough. The first string has the largest
             gain of those within the limit, if there are any.
         """
-        if self.limit >= self.space.instance.n_rows:
+        if self.limit >= self.space.n_rows:
             # There is no limit to keep.
             return [self.improve(cuts)], 0.0
         # Of every string whether it keeps the limit, its gain, and its cuts.
@@ -301,7 +304,7 @@ class PairSearch:
         while not note(self.improve(found[-1][2] if found else cuts, high)) and high < self._largest:
             low, high = high, min(max(8 * high, self.space.average_multiplier()), self._largest)
         if not found[-1][0]:
-            whole = [np.flatnonzero(np.ptp(spans, axis=1) == spans[-1, 1]) for spans in self.space.instance.spans]
+            whole = [np.flatnonzero(np.ptp(spans, axis=1) == spans[-1, 1]) for spans in self.space.spans[:-1]]
             note(whole)
             note(self.improve(whole, self._largest))
         for _ in range(_BISECTIONS if high > 0 and self.limit > 0 else 0):
@@ -317,30 +320,47 @@ class PairSearch:
 
     def improve(self, cuts: Sequence[Ints], multiplier: float = 0.0) -> list[Ints]:
         """Improve a string without a limit, with gains for kept rows."""
-
-        def better(now: list[Ints], pair: Pair) -> tuple[Ints, Ints] | None:
-            gains = self.gains(now, pair, multiplier)
-            return self.best(pair, gains, self._sum_of(now, pair, gains))
-
-        return self._improve_pairs(cuts, better)
+        return self._improve_pairs(cuts, multiplier, lambda pair, gains, gained, rows: self._best(pair, gains, gained))
 
     def improve_each(self, cuts: Sequence[Ints]) -> list[Ints]:
         """Improve a string within the limit, pair by pair."""
-        return self._improve_pairs(cuts, self._best_within)
+        return self._improve_pairs(cuts, 0.0, self._best_within)
 
-    def _best_within(self, now: list[Ints], pair: Pair) -> tuple[Ints, Ints] | None:
-        gains, rows = self.gains(now, pair), self._rows(now, pair)
-        gained, found = self._sum_of(now, pair, gains), None
+    def _improve_pairs(self, cuts: Sequence[Ints], multiplier: float, best: Callable[..., Any]) -> list[Ints]:
+        # A missing attribute has one group.
+        now, unchanged, none = [*cuts, np.zeros(1, dtype=np.int64)], 0, self.space.none
+        while unchanged < len(self.pairs):
+            for place in self._random_state.permutation(len(self.pairs)):
+                pair = self.pairs[place]
+                tabled = none, none, *pair
+                fixed = {a: cut for a, cut in enumerate(now[:none]) if a not in pair}
+                ids, base, _ = self.space.classes(fixed, self.k)
+                gains = self.space.table(ids, base, tabled, set(), self.k, multiplier)[0, 0]
+                gained = float(gains[np.ix_(*(now[a] for a in pair))].sum())
+                found = best(pair, gains, gained, partial(self.space.rows, ids, len(base), tabled, self.k))
+                unchanged += 1
+                if found is not None:
+                    now[pair[0]], now[pair[1]] = found
+                    # This pair has its best cuts.
+                    unchanged = 1
+                if unchanged >= len(self.pairs):
+                    break
+        return now[:none]
+
+    def _best_within(
+        self, pair: Pair, gains: Floats, gained: float, rows_of: Callable[[], Floats]
+    ) -> tuple[Ints, Ints] | None:
+        rows, found = rows_of()[0, 0], None
         # Invariant: `low` suppresses too many rows or is -1, and `high` keeps the limit.
         low, high, multiplier = -1.0, self._largest, 0.0
         while low < multiplier < high:
-            pairs = self.best(pair, gains + multiplier * rows, -np.inf)
-            if pairs is None or self.space.instance.n_rows - rows[np.ix_(*pairs)].sum() > self.limit:
+            cuts = self._best(pair, gains + multiplier * rows, -np.inf)
+            if cuts is None or self.space.n_rows - rows[np.ix_(*cuts)].sum() > self.limit:
                 low = multiplier
             else:
                 high = multiplier
-                if gains[np.ix_(*pairs)].sum() > gained:
-                    gained, found = float(gains[np.ix_(*pairs)].sum()), pairs
+                if gains[np.ix_(*cuts)].sum() > gained:
+                    gained, found = float(gains[np.ix_(*cuts)].sum()), cuts
             # Multipliers differ by orders of magnitude: halve the number of their digits first.
             far = high > 4 * max(low, 1.0)
             multiplier = np.floor(np.sqrt(max(low, 1.0) * high) if far else (low + high) / 2)
@@ -348,53 +368,18 @@ class PairSearch:
                 break
         return found
 
-    def _improve_pairs(
-        self, cuts: Sequence[Ints], better: Callable[[list[Ints], Pair], tuple[Ints, Ints] | None]
-    ) -> list[Ints]:
-        now, unchanged = list(cuts), 0
-        while unchanged < len(self.pairs):
-            for place in self._random_state.permutation(len(self.pairs)):
-                found = better(now, self.pairs[place])
-                unchanged += 1
-                if found is not None:
-                    for attribute, cut in zip(self.pairs[place], found, strict=True):
-                        if attribute < self.space.none:
-                            now[attribute] = cut
-                    # This pair has its best cuts.
-                    unchanged = 1
-                if unchanged >= len(self.pairs):
-                    break
-        return now
+    def _best(self, pair: Pair, table: Floats, floor: float) -> tuple[Ints, Ints] | None:
+        """Return the best cuts by a table, if above a floor."""
+        p, q = pair
+        cut, other, _ = best_pair(table, self.space.spans[p], self.space.spans[q], floor, self.most_prefixes)
+        return (cut, other) if len(cut) else None
 
     def gain_of(self, cuts: Sequence[Ints]) -> tuple[float, int]:
         """Return the gain of a string and its suppressed rows."""
         ids, base, gone = self.space.classes(dict(enumerate(cuts)), self.k)
         kept = ids >= 0
-        rows = np.bincount(ids[kept], self.space.instance.counts[kept], len(base))
+        rows = np.bincount(ids[kept], self.space.counts[kept], len(base))
         return float((rows * base).sum()), gone
-
-    def gains(self, cuts: Sequence[Ints], pair: Pair, multiplier: float = 0.0) -> Floats:
-        """Return the gains of all pairs of groups."""
-        none, wanted = self.space.none, Subproblem(self.k, self.space.instance.n_rows, multiplier)
-        ids, base = self._classes(cuts, pair)
-        return self.space.table(ids, base, (none, none, *pair), set(), wanted)[0][0, 0]
-
-    def _rows(self, cuts: Sequence[Ints], pair: Pair) -> Floats:
-        ids, base = self._classes(cuts, pair)
-        return self.space.rows(ids, len(base), (self.space.none, self.space.none, *pair), self.k)[0, 0]
-
-    def _classes(self, cuts: Sequence[Ints], pair: Pair) -> tuple[Ints, Floats]:
-        return self.space.classes({a: cut for a, cut in enumerate(cuts) if a not in pair}, self.k)[:2]
-
-    def _sum_of(self, cuts: Sequence[Ints], pair: Pair, table: Floats) -> float:
-        own = [cuts[a] if a < self.space.none else np.zeros(1, dtype=np.int64) for a in pair]
-        return float(table[np.ix_(*own)].sum())
-
-    def best(self, pair: Pair, table: Floats, floor: float) -> tuple[Ints, Ints] | None:
-        """Return the best cuts by a table, if above a floor."""
-        p, q = pair
-        cut, other, _ = best_pair(table, self.space.spans[p], self.space.spans[q], floor, self.most_prefixes)
-        return (cut, other) if len(cut) else None
 
 
 class StringProof(Proof):
@@ -413,8 +398,7 @@ class StringProof(Proof):
     def _prepare(self) -> None:
         problem, tolerance = self.problem, self.tolerance
         self._goal = goal_of(problem)
-        self._space = StringSpace(StringInstance.of(problem, problem.objectives[self._goal.loss]))
-        self._plan = plan(self._space.instance, self.limits)
+        self._space = StringSpace.of(problem, problem.objectives[self._goal.loss])
         # By k the greatest value of a member that covers its strings.
         own = self._goal.of_k[:, np.newaxis]
         self._widened = np.empty(0)
@@ -440,7 +424,7 @@ class StringProof(Proof):
         return 0 if self._search is None else self._search.n_fathomed
 
     def advance(self) -> None:
-        if self._search is None or self._search.wanted.k < self._k:
+        if self._search is None or self._search.k < self._k:
             self._begin()
             return
         self._search.work(self.limits.read, self.problem.n_threads, self._need, self._evaluate)
@@ -454,7 +438,7 @@ class StringProof(Proof):
         if self._goal.privacy is not None:
             bounds[0, self._goal.privacy] = self._goal.of_k[-1]
         least = self._least
-        if self._search is not None and self._search.wanted.k == self._k:
+        if self._search is not None and self._search.k == self._k:
             found = self._space.least_loss(self._search.gain)
             best = self._best()
             if self._goal.privacy is not None and best is not None:
@@ -465,18 +449,13 @@ class StringProof(Proof):
         bounds[0, self._goal.loss] = least * (1 - 1e-12)
         return bounds
 
-    def offer(self, X: Bools) -> None:
-        super().offer(X)
-        self.n_evaluated += len(X)
-
     def _begin(self) -> None:
         if self._starts is None:
             self._starts = self._first_strings()
         if self._starts:
             search = PairSearch(self._space, self._k, self._goal.limit, self.random_state)
-            cuts = self._space.instance.cuts_of(self._starts[0])
-            found, self._multiplier = search.within(cuts, self._multiplier)
-            self.offer(np.array([self._space.instance.bits_of(one) for one in found]))
+            found, self._multiplier = search.within(self._space.cuts_of(self._starts[0]), self._multiplier)
+            self.offer(np.array([self._space.bits_of(one) for one in found]))
             # Last, so that an interruption loses nothing.
             del self._starts[0]
             return
@@ -484,12 +463,8 @@ class StringProof(Proof):
         if self._search is not None:
             self._search.raise_k(self._k, gain)
             return
-        instance, limit = self._space.instance, self._goal.limit
-        multiplier = {0: self._space.largest_multiplier(), instance.n_rows: 0.0}.get(
-            limit, self._space.average_multiplier()
-        )
-        wanted, goes_on = Subproblem(self._k, limit, multiplier), self._goal.privacy is not None
-        self._search = StringSearch(self._space, self._plan, wanted, gain, self.limits, goes_on)
+        goes_on = self._goal.privacy is not None
+        self._search = StringSearch(self._space, self._k, self._goal.limit, gain, self.limits, goes_on)
 
     def _first_strings(self) -> list[Bools]:
         best = self._best()
@@ -530,4 +505,4 @@ class StringProof(Proof):
         return self._space.need(covered, exact=covered == loss)
 
     def _evaluate(self, cuts: list[Ints]) -> None:
-        self.offer(self._space.instance.bits_of(cuts)[np.newaxis])
+        self.offer(self._space.bits_of(cuts)[np.newaxis])

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.typing import Bools, Floats, Ints
+from pymoo_anon.typing import Floats, Ints
 
 # Below every sum of gains.
 _NOWHERE = -1e300
@@ -192,8 +192,8 @@ def _count_below(tuples: Any, order: Any, starts: Any, low: int, high: int, held
 
 
 @njit()
-def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: float, saved: float, out: Any) -> Any:
-    """Fill the gains of all blocks, and tell which parts.
+def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: float, saved: float, out: Any) -> None:
+    """Fill the gains of all blocks.
 
     Args:
         tuples: (n, 6) int64 array: class, value of a, of e, of p, of q, and rows of every distinct tuple.
@@ -203,7 +203,7 @@ def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: f
         shape: (2, 4) int64 array: values and groups of a, e, p, q.
         k: Fewest rows of a class that is kept.
         saved: Further gain of every kept row.
-        out: Float array with an axis for the groups of each.
+        out: Float array with an axis for the groups of each. It may hold anything before.
     """
     n_e, n_p, n_q, g_a, g_e, g_p = shape[0, 1], shape[0, 2], shape[0, 3], shape[1, 0], shape[1, 1], shape[1, 2]
     of_e, of_p, of_q = spans[g_a : g_a + g_e], spans[g_a + g_e : g_a + g_e + g_p], spans[g_a + g_e + g_p :]
@@ -212,15 +212,15 @@ def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: f
     keys = tuples[:, 0] * n_p + tuples[:, 3]
     order = np.argsort(keys, kind="mergesort")
     starts = np.searchsorted(keys[order], np.arange(len(base) * n_p + 1))
+    out[:] = 0.0
     cells, sums = np.zeros((n_e, n_q)), np.zeros((n_e + 1, len(of_q) + 1))
-    held, filled = np.zeros(n_p + 1, dtype=np.int64), np.zeros(g_a, dtype=np.bool_)
+    held = np.zeros(n_p + 1, dtype=np.int64)
     for g in range(g_a):
         low, high = spans[g, 0], spans[g, 1]
         for c in range(len(base)):
             _count_below(tuples, order, starts[c * n_p : (c + 1) * n_p + 1], low, high, held)
             if held[n_p] < k:
                 continue
-            filled[g] = True
             # Invariant: `cells` holds the values of p from `first` to below `reached`. Groups come in the order of
             # their first value, then of their last, so that a group extends the one before it.
             first, reached = -1, 0
@@ -237,7 +237,6 @@ def fill_table(tuples: Any, base: Any, spans: Any, worths: Any, shape: Any, k: f
                 _cumulate(cells, sums, of_q)
                 gain = saved + base[c] + worths[g] + worths[g_a + g_e + j]
                 _add_blocks(sums, of_e, worths_eq, k, gain, out[g], j)
-    return filled
 
 
 class StringWalk:
@@ -250,16 +249,9 @@ class StringWalk:
     """
 
     def __init__(
-        self,
-        table: Floats,
-        filled: Bools,
-        shape: Ints,
-        spans: Ints,
-        last: int,
-        rows: Floats | None = None,
-        fewest: float = 0.0,
+        self, table: Floats, shape: Ints, spans: Ints, last: int, rows: Floats | None = None, fewest: float = 0.0
     ) -> None:
-        self.table, self.filled, self.shape, self.spans, self.last = table, filled, shape, spans, last
+        self.table, self.shape, self.spans, self.last = table, shape, spans, last
         # Rows that every block keeps, and the fewest of a string. numba would compile again for a whole number.
         self._rows, self._fewest = np.empty(0) if rows is None else rows.reshape(-1), float(fewest)
         blocks = [int(np.prod(shape[1, stage + 1 :])) for stage in range(4)]

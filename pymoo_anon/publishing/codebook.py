@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, one_of
+from pymoo_anon.comparison.utility import groups_of
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.recount import MISSING, by_group, combinations
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -27,9 +28,8 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.keeping import Kept, kept_of
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.table.domain_values import Name, day_of, is_day, is_missing, is_number, is_whole, label_text, spelled
-from pymoo_anon.table.generalization import HOW_RELEASED, SUPPRESSED, Decoded, Generalization, LocalGeneralization
+from pymoo_anon.table.generalization import HOW_RELEASED, SUPPRESSED, Decoded, Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
 #: Meaning of the `*` of suppressed rows.
@@ -93,22 +93,28 @@ def codebook_of(
     problem: AnonymizationProblem, x: ArrayLike, made: Decoded, classes: EquivalenceClasses, are_marked: bool
 ) -> pd.DataFrame:
     """Return the codebook of a finished release."""
-    assert classes.class_of is not None
-    table = problem.table
-    kept = table.tuples.counts * classes.kept[classes.class_of[0]]
     marked = int(classes.n_suppressed[0]) if are_marked else 0
-    n_rows = max(int(kept.sum()) + marked, 1)
-    rows = []
-    for j, name in enumerate(table.quasi_identifiers):
+    sizes, rows = np.where(classes.kept, classes.sizes, 0), []
+    n_rows = max(int(sizes.sum()) + marked, 1)
+    for j, (name, hierarchy) in enumerate(problem.table.quasi_identifiers.items()):
+        texts = [label_text(label) for label in made.labels[name]]
         if isinstance(made, Generalization):
-            level = int(np.ravel(x)[j]) if isinstance(problem, LatticeProblem) else None
-            labels = _of_groups(made, table, j, kept, level)
+            levels = [int(np.ravel(x)[j]) if isinstance(problem, LatticeProblem) else None] * len(texts)
             # A level may have * for some values only: nobody tells these rows from marked ones.
-            mixed = are_marked and len(labels) > 1
+            mixed = are_marked and len(texts) > 1
         else:
-            labels, mixed = _of_nodes(made, j, kept), marked > 0
-        found = _released_labels(table.quasi_identifiers[name], labels, marked, mixed)
-        rows += [(name, own, members, at, n / n_rows) for own, members, at, n in found]
+            levels, mixed = hierarchy.nodes.level.tolist(), marked > 0
+        groups = groups_of(classes, j)
+        order, counts = np.argsort(groups.places), np.bincount(groups.cells, sizes, len(texts))
+        if SUPPRESSED in texts:
+            counts[texts.index(SUPPRESSED)] += marked
+        for group in np.flatnonzero(counts).tolist():
+            members = members_of(hierarchy, np.sort(order[groups.first[group] : groups.stop[group]]))
+            members += f"{_BETWEEN}{EVERYTHING}" if mixed and texts[group] == SUPPRESSED else ""
+            rows.append((name, texts[group], members, levels[group], counts[group] / n_rows))
+        if marked and SUPPRESSED not in texts:
+            members = f"{members_of(hierarchy, range(hierarchy.n_values))}{_BETWEEN}{EVERYTHING}"
+            rows.append((name, SUPPRESSED, members, None, marked / n_rows))
     return _frame(rows)
 
 
@@ -124,42 +130,6 @@ def _of_kept(name: Name, kept: Kept) -> Iterator[tuple[Name, str | None, str, in
             yield name, label_text(label), members_of(kept.hierarchy, own), kept.level, np.nan
     elif kept.words:
         yield name, NUMBERS, kept.words, None, np.nan
-
-
-def _released_labels(
-    hierarchy: Hierarchy, labels: Sequence[_Label], marked: int, mixed: bool
-) -> Iterator[tuple[str | None, str, int | None, float]]:
-    for own, places, n, at in labels:
-        n += marked if own == SUPPRESSED else 0
-        if n:
-            said = f"{_BETWEEN}{EVERYTHING}" if own == SUPPRESSED and mixed else ""
-            yield own, members_of(hierarchy, places) + said, at, n
-    if marked and SUPPRESSED not in [own.text for own in labels]:
-        yield SUPPRESSED, f"{members_of(hierarchy, range(hierarchy.n_values))}{_BETWEEN}{EVERYTHING}", None, marked
-
-
-class _Label(NamedTuple):
-    """A label of a column: text, places of its values, rows, and level."""
-
-    text: str | None
-    places: Ints
-    rows: float
-    level: int | None
-
-
-def _of_groups(made: Generalization, table: Microdata, j: int, kept: Ints, level: int | None) -> list[_Label]:
-    name = list(made.labels)[j]
-    groups, labels = made.groups[name], made.labels[name]
-    counts = np.bincount(groups[table.tuples.codes[:, j]], kept, len(labels)).tolist()
-    own = zip(labels, by_group(groups), counts, strict=True)
-    return [_Label(label_text(label), places, n, level) for label, places, n in own]
-
-
-def _of_nodes(made: LocalGeneralization, j: int, kept: Ints) -> list[_Label]:
-    nodes = list(made.quasi_identifiers.values())[j].nodes
-    counts = np.bincount(made.cells[:, j], kept, len(nodes)).tolist()
-    own = zip(nodes.labels, nodes.first.tolist(), nodes.stop.tolist(), counts, nodes.level.tolist(), strict=True)
-    return [_Label(label_text(label), np.sort(nodes.order[a:b]), n, level) for label, a, b, n, level in own]
 
 
 def members_of(hierarchy: Hierarchy, places: Sequence[int] | Ints) -> str:
@@ -190,7 +160,8 @@ def _unambiguous(text: str) -> str:
     """Quote a value that would be read as something else."""
     if not text:
         return _EMPTY
-    odd = text[0] == '"' or _BETWEEN in text or _WHOLE_RUN.fullmatch(text) or _NUMBERS_BETWEEN.fullmatch(text)
+    # A separator may begin in the text.
+    odd = text[0] == '"' or _BETWEEN in f"{text} " or _WHOLE_RUN.fullmatch(text) or _NUMBERS_BETWEEN.fullmatch(text)
     return json.dumps(text, ensure_ascii=False) if odd or text in (_MISSING, _EMPTY, EVERYTHING) else text
 
 
@@ -338,11 +309,7 @@ class _Answers:
         # Without conditions any column counts the rows.
         rows = combinations(release, list(asked) or there[:1])
         self.n = rows.n.to_numpy(dtype=float)
-        self.shares, self.certain, self.possible = (
-            np.ones(len(rows)),
-            np.ones(len(rows), bool),
-            np.ones(len(rows), bool),
-        )
+        self.shares, (self.certain, self.possible) = np.ones(len(rows)), np.ones((2, len(rows)), dtype=bool)
         for i, (name, wanted) in enumerate(asked.items()):
             codes, labels = pd.factorize(rows[f"column {i}"])
             found = [_matched(own, wanted) for own in _parts_of(name, labels, meanings)]
@@ -352,15 +319,12 @@ class _Answers:
             self.certain &= np.array([own.always for own in found])[codes]
             self.possible &= np.array([own.met for own in found])[codes]
             if name == column:
-                self._read_numbers(found, codes)
+                read = np.array([(own.low, own.high, own.numbers / own.size, own.total / own.size) for own in found])
+                self.low, self.high, self.numbers, self.totals = read[codes].T
+                self.certain &= self.numbers == 1
+                self.possible &= self.low <= self.high
             else:
                 self.shares *= np.array([own.n / own.size for own in found])[codes]
-
-    def _read_numbers(self, found: list[_Match], codes: Ints) -> None:
-        read = np.array([(own.low, own.high, own.numbers / own.size, own.total / own.size) for own in found])
-        self.low, self.high, self.numbers, self.totals = read[codes].T
-        self.certain &= self.numbers == 1
-        self.possible &= self.low <= self.high
 
     def count(self) -> Guarantee:
         least, most = (float(self.n[rows].sum()) for rows in (self.certain, self.possible))
@@ -434,7 +398,7 @@ def _wanted(name: Name, value: Any) -> _Wanted:
         if None in ends:
             raise ValueError(f"where must have intervals of numbers or days, got {value} for {name!r}")
         return pd.Interval(*ends, closed=value.closed)
-    values = value if isinstance(value, list | tuple | set | frozenset | range) else [value]
+    values = value if pd.api.types.is_list_like(value) else [value]
     return frozenset(None if is_missing(one) else label_text(one) for one in values)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,19 +12,18 @@ import pandas as pd
 from pymoo_anon._messages import label_words, listed, number, percent, plain, share, unit_of_rows
 from pymoo_anon.comparison.comparing import gains, worst_off
 from pymoo_anon.comparison.properties import ClassSize, PropertyVector, TupleUtility
-from pymoo_anon.comparison.utility import CountQueries
+from pymoo_anon.comparison.utility import CountQueries, groups_of
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity, MarketerRisk
 from pymoo_anon.problems.arguments import column_name
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.problems.front import Choice, Front
+from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LowerBound
 from pymoo_anon.problems.tradeoffs import Step
-from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.table.domain_values import ROOT, Name
-from pymoo_anon.table.generalization import AtMost, Constraint, LocalGeneralization, Suppression, Violating
+from pymoo_anon.table.generalization import AtMost, Constraint, Decoded, LocalGeneralization, Suppression, Violating
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Floats, Ints
 
@@ -99,14 +98,20 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppress
     ('sex: level 0 of 1, 2 values such as Male and Female', 'k = 6 costs 6.425 of GLM (0.4 %)')
     """
     front = problem.front(res)
-    steps = front.steps(front.place_of(choice))
+    steps, made = front.steps(front.place_of(choice)), problem.decode(np.array(choice.x))
+    rows = dict.fromkeys([choice.row, *(step.row for step in steps)])
+    classes = {row: problem.equivalence_classes(front.X[front.place_of(row)]) for row in rows}
+    own, local = classes[choice.row], []
+    if isinstance(made, LocalGeneralization):
+        beside = alternatives(problem, np.array(choice.x), own)
+        local = [str(beside), *advice(problem, choice.requirements)]
     return Explanation(
-        tuple(_level_lines(problem, choice)),
+        tuple(_level_lines(problem, choice, made, own)),
         share(choice.n_suppressed, problem.table.n_rows, unit_of_rows(problem.table.person)),
-        tuple(_utility(front, choice, steps, suppressed)),
+        tuple(_utility(problem.table, classes, steps, suppressed)),
         tuple(steps),
-        tuple(_people(problem, front, choice, steps)),
-        tuple(_beside(problem, choice)),
+        tuple(_people(problem, classes, choice, steps)),
+        tuple(local),
         tuple(wishes(problem)),
     )
 
@@ -132,61 +137,40 @@ def wishes(problem: AnonymizationProblem) -> list[str]:
     return [plain(one) for one in said]
 
 
-def _level_lines(problem: AnonymizationProblem, choice: Choice) -> list[str]:
+def _level_lines(
+    problem: AnonymizationProblem, choice: Choice, made: Decoded, classes: EquivalenceClasses
+) -> list[str]:
     """Return a line for each quasi-identifier: its levels and its most frequent labels."""
-    made, classes = decoded_point(problem, choice, None)
-    if isinstance(made, LocalGeneralization):
-        return _local_levels(made, classes.sizes)
+    by_level = shares_by_level(made, classes.sizes) if isinstance(made, LocalGeneralization) else {}
     lines = []
-    for j, (name, groups) in enumerate(made.groups.items()):
-        totals, hierarchy = problem.table.tuples.totals(name), problem.table.quasi_identifiers[name]
-        held, shown = _most_frequent(made.labels[name], np.bincount(groups, totals, len(made.labels[name])))
-        kind = "values" if held == np.count_nonzero(totals) else "groups"
-        words = f"{held:,} {kind} such as {shown}" if held > 1 else f"everybody has {shown}"
-        level = f"level {choice.x[j]} of {hierarchy.length}, " if isinstance(problem, LatticeProblem) else ""
-        lines.append(plain(f"{name}: {level}{words}"))
+    for j, (name, hierarchy) in enumerate(problem.table.quasi_identifiers.items()):
+        rows = np.bincount(groups_of(classes, j).cells, classes.sizes, len(made.labels[name]))
+        held = int(np.count_nonzero(rows))
+        # Equals stand in the order of the hierarchy.
+        first = np.argsort(-rows, kind="stable")[: min(_LABELS, held)]
+        shown = listed(label_words(made.labels[name][place]) for place in first)
+        if by_level:
+            shares = listed(f"{percent(part)} at level {i}" for i, part in enumerate(by_level[name].tolist()) if part)
+            words = f"{shares} of {hierarchy.length}; {held:,} labels, most often {shown}"
+        else:
+            kind = "values" if held == np.count_nonzero(problem.table.tuples.totals(name)) else "groups"
+            level = f"level {choice.x[j]} of {hierarchy.length}, " if isinstance(problem, LatticeProblem) else ""
+            words = f"{level}{held:,} {kind} such as {shown}" if held > 1 else f"{level}everybody has {shown}"
+        lines.append(plain(f"{name}: {words}"))
     return lines
 
 
-def _local_levels(made: LocalGeneralization, sizes: Ints) -> list[str]:
-    lines, by_level = [], shares_by_level(made, sizes)
-    for (name, hierarchy), own in zip(made.quasi_identifiers.items(), made.nodes.T, strict=True):
-        held, shown = _most_frequent(hierarchy.nodes.labels, np.bincount(own, sizes, len(hierarchy.nodes)))
-        shares = listed(f"{percent(part)} at level {i}" for i, part in enumerate(by_level[name].tolist()) if part)
-        lines.append(plain(f"{name}: {shares} of {hierarchy.length}; {held:,} labels, most often {shown}"))
-    return lines
-
-
-def _most_frequent(labels: Sequence[Hashable], rows: Array) -> tuple[int, str]:
-    """Return how many labels have rows, and the most frequent ones in words."""
-    held = int(np.count_nonzero(rows))
-    # Equals stand in the order of the hierarchy.
-    first = np.argsort(-rows, kind="stable")[: min(_LABELS, held)]
-    return held, listed(label_words(labels[place]) for place in first)
-
-
-def _beside(problem: AnonymizationProblem, choice: Choice) -> list[str]:
-    """Compare a local recoding with full-domain ones, or return nothing."""
-    made, classes = decoded_point(problem, choice, None)
-    if not isinstance(made, LocalGeneralization):
-        return []
-    return [str(alternatives(problem, np.array(choice.x), classes)), *advice(problem, choice.requirements)]
-
-
-def _utility(front: Front, choice: Choice, steps: Sequence[Step], suppressed: str) -> list[str]:
+def _utility(
+    table: Microdata, classes: Mapping[Any, EquivalenceClasses], steps: Sequence[Step], suppressed: str
+) -> list[str]:
     """Return the errors of counts at the choice and at the next steps."""
-    problem = front.problem
-    queries = CountQueries(problem.table)
-    rows = dict.fromkeys([choice.row, *(step.row for step in steps)])
-    found = queries.summary(
-        {row: problem.equivalence_classes(front.X[front.place_of(row)]) for row in rows}, suppressed
-    )
-    unit = unit_of_rows(problem.table.person)
+    queries = CountQueries(table)
+    unit = unit_of_rows(table.person)
     asked = f"Of {queries.n:,} random counts, such as that of {unit} with {queries.words(0)},"
-    lines = []
-    for row, errors in zip(rows, found.to_numpy().tolist(), strict=True):
+    lines: list[str] = []
+    for row, *errors in queries.summary(classes, suppressed).itertuples():
         half, most = map(percent, errors)
-        of_what = asked if row == choice.row else f"With {_better(steps, row)},"
+        of_what = f"With {_better(steps, row)}," if lines else asked
         lines.append(f"{of_what} half are at most {half} off, and nine in ten at most {most}.")
     return lines
 
@@ -195,15 +179,14 @@ def _better(steps: Sequence[Step], row: int) -> str:
     return listed(f"{step.better_in} = {number(step.values[step.better_in])}" for step in steps if step.row == row)
 
 
-def _people(problem: AnonymizationProblem, front: Front, choice: Choice, steps: Sequence[Step]) -> list[str]:
+def _people(
+    problem: AnonymizationProblem, classes: Mapping[Any, EquivalenceClasses], choice: Choice, steps: Sequence[Step]
+) -> list[str]:
     """Name the people worst off, winners and losers."""
-    table, rows = problem.table, dict.fromkeys([choice.row, *(step.row for step in steps)])
+    table = problem.table
     worst = worst_off(table, problem.decode(np.array(choice.x)), _SIZE, problem.suppression, problem.constraints)
     lines = [_worst_off(table, worst, choice)]
-    (_, chosen), *others = (
-        (row, [one.measure(problem.equivalence_classes(front.X[front.place_of(row)])) for one in (_SIZE, _UTILITY)])
-        for row in rows
-    )
+    (_, chosen), *others = ((row, [_SIZE.measure(own), _UTILITY.measure(own)]) for row, own in classes.items())
     for row, own in others:
         lines.append(_verdict(table, chosen, own, _better(steps, row)))
         lines += [*filter(None, [_who(table, chosen[0], own[0])])]

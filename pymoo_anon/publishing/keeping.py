@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -167,7 +167,13 @@ def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> F
         )
     found = combinations_of(frame.select(nw.col(column), as_text(column).alias(key)).to_native(), [column, key]).columns
     pairs = {text: own for own, text in zip(found[column], found[key], strict=True) if not is_missing(own)}
-    columns = {f"{key} known": list(pairs), f"{key} text": own.texts(name, list(pairs.values()))}
+    texts = own.texts(name, list(pairs.values()))
+    if whole and stays and (beyond := sorted({int(text) for text in texts if text and not _fits(int(text), dtype)})):
+        raise ValueError(
+            f"round and clip must give numbers that the type of column {name!r} holds, which is {dtype}, got "
+            f"{examples(beyond)}; give the column a wider type"
+        )
+    columns = {f"{key} known": list(pairs), f"{key} text": texts}
     small = lookup(frame, columns, dict.fromkeys(columns, nw.String))
     joined = frame.with_columns(as_text(column).alias(key)).join(
         small, left_on=key, right_on=f"{key} known", how="left"
@@ -175,12 +181,19 @@ def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> F
     text = nw.col(f"{key} text")
     if stays and frame.implementation.is_pandas():
         # A number that may be missing has types of its own there.
-        native, kind = joined.to_native(), "Int64" if whole else "Float64"
+        native, kind = joined.to_native(), "Float64"
+        if whole:
+            kind = "UInt64" if dtype.is_unsigned_integer() else "Int64"
         numbers = native[f"{key} text"].astype("string").astype(kind).astype(native[column].dtype)
         joined = nw.from_native(native.assign(**{column: numbers}))
     else:
         joined = joined.with_columns((text.cast(dtype) if stays else text).alias(column))
     return joined.select(frame.collect_schema().names())
+
+
+def _fits(value: int, dtype: Any) -> bool:
+    bits = int(str(dtype).lstrip("UInt"))
+    return 0 <= value < 2**bits if dtype.is_unsigned_integer() else -(2 ** (bits - 1)) <= value < 2 ** (bits - 1)
 
 
 def is_reason(value: Any) -> bool:
@@ -212,17 +225,22 @@ def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
             )
 
 
-def check_coarse(written: Renamed, kept: Mapping[Name, Kept], quasi_identifiers: Sequence[Name]) -> None:
+def check_coarse(
+    written: Renamed, released: Sequence[Name], kept: Mapping[Name, Kept], quasi_identifiers: Iterable[Name]
+) -> None:
     """Raise if a kept column of a release holds other values than allowed."""
+    # A file names its columns by texts.
+    there = dict(zip(released, written.names, strict=True))
     for name, own in kept.items():
-        (there,) = [one for one in written.names if str(one) == str(name)]
         if own.mean:
-            cells = [one for one in written.names if str(one) in {*map(str, quasi_identifiers)}]
-            n, n_of_numbers = (len(combinations_of(written, one).weights) for one in (cells, [*cells, there]))
+            cells = [there[one] for one in quasi_identifiers]
+            n, n_of_numbers = (len(combinations_of(written, one).weights) for one in (cells, [*cells, there[name]]))
             if n != n_of_numbers:
                 raise ValueError(f"column {name!r} must be {own.words}, got {n_of_numbers:,} means of {n:,} classes")
         elif own.words:
-            values = [value for value in combinations_of(written, [there]).columns[there] if not is_missing(value)]
+            values = [
+                value for value in combinations_of(written, [there[name]]).columns[there[name]] if not is_missing(value)
+            ]
             if wrong := own.others(name, values):
                 raise ValueError(f"column {name!r} must be {own.words}, got {examples(wrong)}")
 

@@ -25,12 +25,20 @@ from pymoo_anon.objectives.privacy import (
     RecursiveCLDiversity,
 )
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.problems.arguments import bound
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.problems.requirements import least_k
 from pymoo_anon.publishing.recoding import groups_by_text
-from pymoo_anon.publishing.release import Asked, RecountError, Release, recode, uniqueness_of
-from pymoo_anon.publishing.verify import kept, object_frame, shown
+from pymoo_anon.publishing.release import (
+    Asked,
+    RecountError,
+    Release,
+    broken_promises,
+    claims_of,
+    promises_of,
+    recode,
+    uniqueness_of,
+)
+from pymoo_anon.publishing.verify import object_frame, shown
 from pymoo_anon.recoding.top_down import first_split
 from pymoo_anon.recoding.trees import Trees
 from pymoo_anon.table import frames
@@ -265,13 +273,10 @@ def _counted_release(
     counted = made.withColumn(_PART, bucket).groupBy(_PART)
     notes = counted.applyInPandas(lambda rows: work.counted(rows.drop(columns=_PART)), f"{_NOTE} string")
     n_again, found = work.combined(_notes(notes))
-    rows = []
-    for measure, value, again in zip(work.measures, promised[1], found, strict=True):
-        rows.append((measure.full_name, value, again, kept(again, value, measure.maximize)))
-    for one in work.constraints:
-        again = found[work.measures.index(one.objective)]
-        rows.append((bound(one, one.objective.full_name), one.bound, again, kept(again, one.bound, one.at_least)))
-    broken = [f"{words} is {again:,} where {value:,} was promised" for words, value, again, holds in rows if not holds]
+    again = dict(zip(work.measures, found, strict=True))
+    promises = promises_of(dict(zip(work.measures, promised[1], strict=True)), work.constraints)
+    claims = claims_of(promises, again.__getitem__)
+    broken = broken_promises(claims)
     if n_again != n_rows:
         broken.append(f"the release has {n_again:,} rows where the frame has {n_rows:,}")
     if broken:
@@ -281,7 +286,6 @@ def _counted_release(
     described = object_frame(("column", "role", "reason"), [(*own, None) for own in zip(names, roles, strict=True)])
     table = nw.from_native(made)
     unique = uniqueness_of(source.native(table, names), described)
-    claims = object_frame(("measure", "promised", "recounted", "holds"), rows)
     gone = () if work.person is None else (work.person,)
     return Release(source.native(table, names, in_order=True), claims, described, unique, 0, "mark", dropped=gone)
 

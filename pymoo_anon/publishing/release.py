@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, html_table, listed, number, one_of, percent, repeated, share
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.objectives.base import Objective
+from pymoo_anon.objectives.base import Objective, marked_value
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.problems.arguments import bound, column_name, reaches_of
@@ -177,13 +177,36 @@ class Asked(NamedTuple):
     anyway: str | None = None
 
 
-class _Promise(NamedTuple):
+class Promise(NamedTuple):
     """A promised value of a measure, and its better direction."""
 
     measure: Objective
     words: str
     value: float
     higher: bool
+
+
+def promises_of(measured: Mapping[Objective, float], asked: Iterable[Constraint]) -> list[Promise]:
+    """List the promises of measures and constraints."""
+    values = [Promise(one, one.full_name, int(v) if one.whole else v, one.maximize) for one, v in measured.items()]
+    bounds = ((one, one.objective) for one in asked)
+    return values + [Promise(own, bound(one, own.full_name), one.bound, one.at_least) for one, own in bounds]
+
+
+def claims_of(promises: Iterable[Promise], recounted: Callable[[Objective], Recounted | None]) -> pd.DataFrame:
+    """Return the claims of a release from promises and recounts."""
+    rows = []
+    for measure, words, value, higher in promises:
+        again = recounted(measure)
+        known = (None, None) if again is None else (shown(measure, again), is_kept(again, value, higher))
+        rows.append((words, value, *known))
+    return object_frame(("measure", "promised", "recounted", "holds"), rows)
+
+
+def broken_promises(claims: pd.DataFrame) -> list[str]:
+    """Return the broken claims in words."""
+    broken = (row for row in claims.itertuples() if row.holds is False)
+    return [f"{row.measure} is {row.recounted:,} where {row.promised:,} was promised" for row in broken]
 
 
 @dataclass(frozen=True)
@@ -243,14 +266,11 @@ class Recoded:
         """Return the release if a recount of the written table holds the promises."""
         again = self.grouped(written)
         claims, alone = self._counted(again)
-        broken = [
-            f"{row.measure} is {row.recounted:,} where {row.promised:,} was promised"
-            for row in claims.itertuples()
-            if row.holds is False
-        ]
-        if broken:
+        if broken := broken_promises(claims):
             raise self._refusal(broken)
-        # A row that is marked may be alone, too.
+        # A row that is marked may be alone, too, as may be one person's marked rows.
+        persons = KAnonymity(self.problem.table.person)
+        alone |= self.asked.suppressed == "mark" and marked_value(persons, self._recoding.classes) < 2
         missed = dict.fromkeys(([_missed(self.problem.default_constraint, 1)] if alone else []) + [*self.exceptions])
         if alone and self.asked.anyway is None:
             raise ValueError(f"the release misses what is required: {listed(missed)}; {ANYWAY}")
@@ -284,46 +304,33 @@ class Recoded:
 
     def _counted(self, written: Renamed) -> tuple[pd.DataFrame, bool]:
         names = list(self.problem.table.quasi_identifiers)
-        promises = self._promises()
+        promises = promises_of(dict(zip(self.problem.measured, self._found(), strict=True)), self.requirements)
         sensitive = self.problem.table.sensitive
-        reads = {one.measure: one.measure.reads(sensitive) for one in promises}
-        read = dict.fromkeys(c for one, own in reads.items() if not one.joint for c in own if c not in names)
-        joint = [c for one, own in reads.items() if one.joint for c in own if c not in names]
-        linked = None
-        if any(one.joint for one in reads):
-            linked = linked_rows(self._recoding, self.problem, self._complete, joint)
+
+        def read_by(joint: bool) -> list[Name]:
+            found = (name for one in promises if one.measure.joint == joint for name in one.measure.reads(sensitive))
+            return [name for name in dict.fromkeys(found) if name not in names]
+
+        read, is_linked = read_by(joint=False), any(one.measure.joint for one in promises)
+        linked = linked_rows(self._recoding, self.problem, self._complete, read_by(joint=True)) if is_linked else None
         outside = [column for column in read if column not in self.columns.column.tolist()]
         own = beside = self._recount(written, [column for column in read if column not in outside])
         self._check(own, written)
         if outside:
             # Columns that are not released are counted beside the release.
             # A measure of several columns that are not all released is counted there as a whole.
-            beside = Recount(self.with_columns([*names, *read]), names, [*read], **self._about)
+            beside = Recount(self.with_columns([*names, *read]), names, read, **self._about)
 
         @cache
-        def counted(measure: Objective) -> Recounted:
-            if linked is not None and measure.joint:
-                return measure.recount(linked)
-            return measure.recount(beside if {*outside} & {*measure.reads(sensitive)} else own)
+        def counted(measure: Objective) -> Recounted | None:
+            columns = {*measure.reads(sensitive)}
+            source = linked if measure.joint else beside if columns & {*outside} else own
+            if source is None or not measure.recountable or columns & {*names}:
+                return None
+            return measure.recount(source)
 
-        rows = []
-        for measure, words, promised, higher in promises:
-            again, holds = None, None
-            is_known = not measure.joint or linked is not None
-            if is_known and measure.recountable and not {*names} & {*reads[measure]}:
-                again, holds = shown(measure, counted(measure)), is_kept(counted(measure), promised, higher)
-            rows.append((words, promised, again, holds))
-        assert len(rows) == len(self.problem.measured) + len(self.requirements)
         in_rows = KAnonymity(known=self.problem.default_constraint.objective.known)
-        return object_frame(("measure", "promised", "recounted", "holds"), rows), counted(in_rows) == 1
-
-    def _promises(self) -> list[_Promise]:
-        measured = [
-            _Promise(measure, measure.full_name, int(value) if measure.whole else value, measure.maximize)
-            for measure, value in zip(self.problem.measured, self._found(), strict=True)
-        ]
-        asked = [(one, one.objective) for one in self.requirements]
-        return measured + [_Promise(own, bound(one, own.full_name), one.bound, one.at_least) for one, own in asked]
+        return claims_of(promises, counted), counted(in_rows) == 1
 
     def _found(self) -> list[float]:
         """Return the values of the point, the worse ones after a refinement."""
@@ -364,7 +371,7 @@ class Recoded:
                 f"{own.n_rows:,}"
             )
         try:
-            check_coarse(written, kept_of(self.asked.keep), [*self.problem.table.quasi_identifiers])
+            check_coarse(written, self._released, kept_of(self.asked.keep), self.problem.table.quasi_identifiers)
             check_rows(self._recoding, self._released, written)
         except ValueError as error:
             raise self._refusal([str(error)]) from None

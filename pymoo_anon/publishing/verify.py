@@ -162,25 +162,13 @@ def _labelled(recoding: Recoding, rows: Any, weights: Ints) -> _Labelled:
     assert recoding.classes.class_of is not None
     is_kept = recoding.classes.kept[recoding.classes.class_of[0]]
     texts = {name: [*own, SUPPRESSED] for name, own in label_texts(made.labels).items()}
-    if isinstance(made, Generalization) and _are_same(keys[:n], keys[n:]):
-        # All tuples are known, so those of suppressed rows alone are looked up.
-        kept = ~pd.Series(keys[n:]).isin(keys[:n][~is_kept]).to_numpy()
-        groups = (made.groups[name][own] for name, own in zip(texts, places, strict=True))
-    else:
-        at = pd.Index(keys[:n]).get_indexer(pd.Index(keys[n:]))
-        if (at < 0).any():
-            raise ValueError(f"{int(weights[at < 0].sum()):,} rows of the original are not in the problem's table")
-        kept = is_kept[at]
-        groups = (_groups(made, name, at, own, kept) for name, own in zip(texts, places, strict=True))
+    at = pd.Index(keys[:n]).get_indexer(pd.Index(keys[n:]))
+    if (at < 0).any():
+        raise ValueError(f"{int(weights[at < 0].sum()):,} rows of the original are not in the problem's table")
+    kept = is_kept[at]
+    groups = (_groups(made, name, at, own, kept) for name, own in zip(texts, places, strict=True))
     numbers = {n: np.where(kept, own, len(texts[n]) - 1).astype(np.int32) for n, own in zip(texts, groups, strict=True)}
     return _Labelled(kept, numbers, texts)
-
-
-def _are_same(distinct: Ints, keys: Ints) -> bool:
-    """Return whether keys are the distinct ones. Numbers are sorted much faster than looked up."""
-    found = np.sort(keys)
-    # No key is negative.
-    return np.array_equal(found[np.diff(found, prepend=-1) > 0], np.sort(distinct))
 
 
 def _other_rows_in_memory(recoding: Recoding, names: Sequence[Name], written: Renamed) -> int:

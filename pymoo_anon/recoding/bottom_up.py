@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pymoo_anon.engine.classes import row_ids
 from pymoo_anon.engine.compiled import inlined, kernel, njit
 from pymoo_anon.recoding.trees import (
     FORBIDDEN,
@@ -64,10 +65,8 @@ class Cube(NamedTuple):
     keys: Ints32  # (2, n_tuples) int32, positions as they come, and sorted
     counts: Ints  # (n_positions + 1,) int64, memory for sorting; 0 between steps
     best: Floats  # (n_tuples,) float, the least score of cells that cover each tuple, at first its limit
-    owner: Ints  # (n_tuples,) int64, which cells that is, -1 for none
-    cells: Ints32  # (n_vectors, n_attributes) int32, cells that were the best of a tuple
-    tally: Ints  # (2,) int64, the number of cells, and the tuples that were looked at
-    moved: Ints  # (n_vectors,) int64, memory for dropping cells
+    cells: Ints32  # (n_tuples + 1, n_attributes) int32, the best cells of each tuple, and those at hand
+    tally: Ints  # (1,) int64, the tuples that were looked at
 
     @classmethod
     def of(cls, trees: Trees) -> Cube:
@@ -91,10 +90,8 @@ class Cube(NamedTuple):
             keys=np.empty((2, n_tuples), dtype=np.int32),
             counts=np.zeros(int(np.diff(trees.position_offsets).max()) + 1, dtype=ints),
             best=np.empty(n_tuples),
-            owner=np.empty(n_tuples, dtype=ints),
-            cells=np.empty((2 * n_tuples + 64, n_attributes), dtype=np.int32),
-            tally=np.zeros(2, dtype=ints),
-            moved=np.empty(2 * n_tuples + 64, dtype=ints),
+            cells=np.empty((n_tuples + 1, n_attributes), dtype=np.int32),
+            tally=np.zeros(1, dtype=ints),
         )
 
 
@@ -113,27 +110,26 @@ def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -
         """Release the classes of each band until few enough tuples are left."""
         index, cap = Index.of(trees, class_of), 0.0
         for cap in caps:
-            if class_of.max() < 0 and cube.tally[1] > budget // _EARLY and cap < len(cube.attributes) * scale / _CHEAP:
+            if class_of.max() < 0 and cube.tally[0] > budget // _EARLY and cap < len(cube.attributes) * scale / _CHEAP:
                 return cap, False
             n_released = 1
-            while n_released > 0 and trees.rows[class_of < 0].sum() >= k and cube.tally[1] < budget:
+            while n_released > 0 and trees.rows[class_of < 0].sum() >= k and cube.tally[0] < budget:
                 limit, left = float(np.nextafter(cap, np.inf)), np.flatnonzero(class_of < 0)
                 cube.best[:] = np.where(class_of < 0, limit, -1.0)
-                cube.owner[:] = -1
-                cube.tally[0] = 0
                 _search_cube(int(k), float(price), limit, left, int(budget), trees, cube)
                 index = Index.of(trees, class_of) if 2 * len(left) < index.tuples.shape[1] else index
-                n_released = _release(_owners(cube), int(k), float(cap), float(price), index, class_of, trees, cube)
+                cheapest = _candidates(left, limit, trees, cube)
+                n_released = _release(cheapest, int(k), float(cap), float(price), index, class_of, trees, cube)
                 if cap < np.inf:
                     break  # What this band leaves, the next one finds first.
             if np.count_nonzero(class_of < 0) <= enough:
                 break
-        return cap, bool(cube.tally[1] < budget or trees.rows[class_of < 0].sum() < k)
+        return cap, bool(cube.tally[0] < budget or trees.rows[class_of < 0].sum() < k)
 
     last, ended = climb([*bands, np.inf], class_of, _LATE * len(class_of))
-    n_looked, ways = int(cube.tally[1]), list[Ints]()
+    n_looked, ways = int(cube.tally[0]), list[Ints]()
     for caps in [factor * bands for factor in _FACTORS] if ended else ():
-        cube.tally[1], way = n_looked, class_of.copy()
+        cube.tally[0], way = n_looked, class_of.copy()
         _, ended = climb([*caps[caps > last], np.inf], way)
         if not ended:
             return (ways[0], True) if ways else (way, False)
@@ -149,14 +145,12 @@ def _loss_of_ladder(trees: Trees, class_of: Ints, price: float) -> float:
     return float((trees.rows * of_tuples).sum() + price * n_classes)
 
 
-def _owners(cube: Cube) -> Ints:
-    """Return the best cells of tuples, by their score and first tuple."""
-    owned = np.flatnonzero(cube.owner >= 0)
-    first = np.full(cube.tally[0], -1)
-    first[cube.owner[owned[::-1]]] = owned[::-1]
-    found = np.flatnonzero(first >= 0)
-    order: Ints = found[np.lexsort((first[found], cube.best[first[found]]))]
-    return order
+def _candidates(left: Ints, limit: float, trees: Trees, cube: Cube) -> Ints:
+    """Return the first tuple of all best cells, by their score."""
+    found = left[cube.best[left] < limit]
+    _, first = row_ids(cube.cells[found] - trees.offsets[:-1], tuple(np.diff(trees.offsets).tolist()))
+    found = found[np.sort(first)]
+    return found[np.argsort(cube.best[found], kind="stable")]
 
 
 @njit(allocates=False)
@@ -170,7 +164,7 @@ def _search_cube(k, price, limit, left, budget, trees, cube):  # type: ignore[no
         cube.sorted[deepest, i] = left[i]
     _sort_and_list(0, cube.sorted[deepest], 0, len(left), k, limit, trees, cube)
     depth = 0
-    while depth >= 0 and cube.tally[1] < budget:
+    while depth >= 0 and cube.tally[0] < budget:
         turn = cube.turn[depth]
         if turn == cube.n_nodes[depth]:
             depth -= 1
@@ -201,40 +195,15 @@ def _is_better(members, a, b, score, best):  # type: ignore[no-untyped-def]
 @inlined
 def _store_cells(a, b, score, cube):  # type: ignore[no-untyped-def]
     """Store the chosen cells as the best of each tuple that had worse ones."""
-    deepest = len(cube.attributes) - 1
-    n_cells = cube.tally[0]
-    if n_cells == len(cube.cells):
-        n_cells = _compact(cube)
+    deepest, chosen = len(cube.attributes) - 1, cube.cells[-1]
     for depth in range(deepest + 1):
-        cube.cells[n_cells, cube.attributes[depth]] = cube.nodes[depth, cube.turn[depth] - 1]
+        chosen[cube.attributes[depth]] = cube.nodes[depth, cube.turn[depth] - 1]
     for i in range(a, b):
         r = cube.sorted[deepest, i]
         if score < cube.best[r]:
             cube.best[r] = score
-            cube.owner[r] = n_cells
-    cube.tally[0] = n_cells + 1
-
-
-@kernel
-def _compact(cube):  # type: ignore[no-untyped-def]
-    """Drop cells that are no longer the best of any tuple."""
-    moved = cube.moved
-    for v in range(len(moved)):
-        moved[v] = 0
-    for r in range(len(cube.owner)):
-        if cube.owner[r] >= 0:
-            moved[cube.owner[r]] = 1
-    n_kept = np.int64(0)
-    for v in range(len(moved)):
-        if moved[v] == 1:
-            moved[v] = n_kept
-            for j in range(cube.cells.shape[1]):
-                cube.cells[n_kept, j] = cube.cells[v, j]
-            n_kept += 1
-    for r in range(len(cube.owner)):
-        if cube.owner[r] >= 0:
-            cube.owner[r] = moved[cube.owner[r]]
-    return n_kept
+            for j in range(deepest + 1):
+                cube.cells[r, j] = chosen[j]
 
 
 @inlined
@@ -248,7 +217,7 @@ def _sort_and_list(depth, source, a, b, k, limit, trees, cube):  # type: ignore[
     n, sums, keys, stack = b - a, cube.sums[depth], cube.keys[1], cube.stack
     own = cube.sorted[depth]
     _sort(source, a, n, cube.positions[cube.attributes[depth]], own, cube)
-    cube.tally[1] += n
+    cube.tally[0] += n
     cube.turn[depth] = 0
     n_nodes, height = np.int64(0), np.int64(0)
     limit = min(limit - cube.spent[depth], FORBIDDEN)
@@ -331,7 +300,7 @@ class Index(NamedTuple):
 
 @njit(allocates=False)
 def _release(candidates, k, cap, price, index, class_of, trees, cube):  # type: ignore[no-untyped-def]
-    """Make a class of the waiting tuples below each candidate.
+    """Make a class of the waiting tuples below the best cells of each candidate.
 
     Earlier candidates may have taken tuples, so rows and cost are computed anew.
     """

@@ -262,7 +262,7 @@ def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
     skip = np.empty(keys.shape, dtype=np.int64)
     for depth in range(keys.shape[1]):
         starts = np.append(np.flatnonzero(shared <= depth), len(keys))
-        skip[:, depth] = starts[np.searchsorted(starts, np.arange(len(keys)), side="right")]
+        skip[:, depth] = np.repeat(starts[1:], np.diff(starts))
     return order, shared, skip
 
 

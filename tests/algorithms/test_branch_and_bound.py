@@ -125,6 +125,13 @@ def test_it_may_begin_with_nodes_of_another_search(sampling):
     np.testing.assert_array_equal(sorted_rows(res.F), sorted_rows(own.pareto_front()))
 
 
+@pytest.mark.parametrize("max_bytes", [1, 2 << 30])
+def test_nodes_to_begin_with_count_as_evaluated(max_bytes):
+    own = census_problem()
+    res = minimize(own, BranchAndBound(sampling=own.nodes(100, 105), max_bytes=max_bytes), seed=1)
+    assert res.algorithm.n_evaluated == res.algorithm.evaluator.n_eval
+
+
 def test_verbose_shows_what_is_left(capsys):
     res = minimize(census_problem(), BranchAndBound(), seed=1, verbose=True)
     lines = capsys.readouterr().out.splitlines()

@@ -224,6 +224,7 @@ def test_row_ids_number_rows_as_numpy_does(sizes):
     np.testing.assert_array_equal(ids, expected_ids.ravel())
     np.testing.assert_array_equal(codes[first], rows)
     assert sorted(first) == sorted(expected_first)
+    assert [own.tolist() for own in row_ids(codes[:0], sizes)] == [[], []]
 
 
 @pytest.mark.parametrize("sizes", [(4,) * 70, (300,) * 8, (9,), (1, 5, 1)])

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, grouper
-from pymoo_anon.engine.classes import Fewest
 from pymoo_anon.engine.grouper import group
 
 N_VALUES = 6
@@ -256,39 +255,10 @@ def test_values_of_more_rows_than_a_cell_can_count():
     assert classes.columns["s"].histogram().tolist() == [[45 * 10**8, 5 * 10**8]]
 
 
-def plain_fewest(classes, names):
-    """Count the fewest distinct values of one of the columns in a kept class."""
-    found = [np.diff(classes.columns[name].starts)[classes.kept] for name in names]
-    return min((int(own.min()) for own in found if len(own)), default=None)
-
-
-@pytest.mark.parametrize("cells", [0, 40, 120, 1 << 18])
-@pytest.mark.parametrize("limit", [0, 30, 10_000])
-def test_the_fewest_values_are_those_of_counted_classes(monkeypatch, cells, limit):
-    """Few cells leave lists for some generalizations, and sorted rows for others."""
-    monkeypatch.setattr(grouper, "_CELLS", cells)
-    tuples = random_table(n=90, names=("s", "t", "u"))
-    maps, n_groups = random_maps(3, 40)
-    counted = Grouper(tuples).classes(maps, n_groups, columns=("s", "t", "u"), limit=limit)
-    expected = [one.copy() for batch in counted for one in batch]
-    own, groups = Grouper(tuples), (("t", "s"), ("u",))
-    found = [one.copy() for batch in own.classes(maps, n_groups, columns=Fewest(groups), limit=limit) for one in batch]
-    assert len(found) == len(expected) == 40
-    for one, other in zip(found, expected, strict=True):
-        assert not one.columns
-        assert one.sizes.tolist() == other.sizes.tolist()
-        for names in groups:
-            fewest = plain_fewest(other, names)
-            assert fewest is None or one.fewest[names].tolist() == [fewest]
-    assert limit == 10_000 or len({one.fewest["u",][0] for one in found}) > 1
-    assert_still_right(own, tuples)
-
-
 UNCOMPILED = """
 import numpy as np
 from pymoo_anon.engine import Grouper, grouper, grouping
-from pymoo_anon.engine.classes import Fewest
-from test_grouper import N_VALUES, found_classes, plain_classes, plain_fewest, random_table
+from test_grouper import N_VALUES, found_classes, plain_classes, random_table
 
 assert grouper.group.dispatcher is grouper.group.py_func
 tiny, taken = None, set()
@@ -303,8 +273,6 @@ widths = np.array([1, 2, 6, 3, 6])
 maps = np.tile(np.arange(N_VALUES), 3) // widths[:, None]
 n_groups = np.repeat(-(-N_VALUES // widths)[:, None], 3, axis=1)
 expected = [plain_classes(tuples, groups, "t") for groups in maps]
-counted = Grouper(tuples).classes(maps, n_groups, columns=("s", "t"), limit=20)
-poorest = [plain_fewest(one, ("t", "s")) for batch in counted for one in batch]
 settings = dict(vars(grouper))
 for tiny in (None, "_BATCH_CLASSES", "_BATCH_ENTRIES", "_FEWEST_SLOTS", "_CELLS", "_LONGEST_TALLY"):
     for room in (0, 0.3, 1, 2):
@@ -318,12 +286,6 @@ for tiny in (None, "_BATCH_CLASSES", "_BATCH_ENTRIES", "_FEWEST_SLOTS", "_CELLS"
             got = [[found_classes(one, "t") for one in batch] for batch in batches]
             assert sum(got, []) == expected, (tiny, room)
             assert (len(got) > 1) == (tiny in ("_BATCH_CLASSES", "_BATCH_ENTRIES"))
-            fewest = [
-                int(one.fewest["t", "s"][0])
-                for batch in own.classes(maps, n_groups, sources=sources, columns=Fewest((("t", "s"),)), limit=20)
-                for one in batch
-            ]
-            assert fewest == poorest, (tiny, room)
 assert taken >= {(None, "_number_by_key"), ("_FEWEST_SLOTS", "_number_by_hash"), (None, "add_values")}
 assert ("_CELLS", "merge_values") in taken
 assert (None, "merge_values") not in taken

@@ -19,11 +19,11 @@ longest_path, completions = with_a_way_in(tables.longest_path), with_a_way_in(ta
 def test_longest_paths_are_those_of_all_cuts(seed):
     strings, rng = invented(seed, sizes=(6, 5)), np.random.default_rng(seed)
     for a in strings.names:
-        spans = strings.instance.spans[a]
+        spans = strings.space.spans[a]
         gains = rng.normal(size=len(spans))
         values = {cut: gains[list(cut)].sum() for cut in strings.cuts(a)}
         best = max(values, key=values.__getitem__)
-        n = strings.instance.sizes[a]
+        n = strings.space.sizes[a]
         assert longest_path(gains, spans, n) == pytest.approx(values[best])
         assert tuple(longest_cut(gains, spans)) == best
         rest = np.empty(n + 1)
@@ -37,7 +37,7 @@ def test_longest_paths_are_those_of_all_cuts(seed):
 def test_the_best_pair_is_the_best_of_all(seed):
     """Include tables that no table of tuples gives: gains of either sign."""
     strings, rng = invented(seed, sizes=(int(2 + seed % 6), 6)), np.random.default_rng(seed)
-    p, q = strings.instance.spans
+    p, q, _ = strings.space.spans
     table = rng.integers(-9, 10, (len(p), len(q))).astype(float)
     values = {(one, other): table[np.ix_(one, other)].sum() for one in strings.cuts(0) for other in strings.cuts(1)}
     best = max(values.values())
@@ -54,7 +54,7 @@ def test_the_best_pair_is_the_best_of_all(seed):
 def test_the_bounds_leave_prefixes_and_the_limit_ends_the_search():
     """Use tables that need the search, which proves nothing without nodes."""
     rng, strings = np.random.default_rng(3), invented(0, sizes=(7, 7))
-    p, q = strings.instance.spans
+    p, q, _ = strings.space.spans
     looked = []
     for _ in range(30):
         table = rng.integers(-9, 10, (len(p), len(q))).astype(float)
@@ -105,7 +105,7 @@ def test_few_enough_rows_are_suppressed(seed):
     start = strings.random_string(np.random.default_rng(seed))
     suppressed = {string: strings.suppressed(string) for string in strings.strings()}
     gains = {string: strings.gain(string) for string in suppressed}
-    for limit in (0, 3, strings.instance.n_rows // 5):
+    for limit in (0, 3, strings.space.n_rows // 5):
         (best, *others), _ = search_of(strings, limit, seed=1).within(start)
         key = tuple(map(tuple, best))
         keys = [tuple(map(tuple, one)) for one in others]
@@ -131,7 +131,7 @@ def test_starts_find_the_optimum_mostly():
 def test_a_string_that_suppresses_everything_gains_nothing():
     strings = invented(0)
     string = strings.random_string(np.random.default_rng(0))
-    n_rows = strings.instance.n_rows
+    n_rows = strings.space.n_rows
     search = PairSearch(strings.space, n_rows + 1, n_rows - 1, np.random.default_rng(0))
     assert search.gain_of(string) == (0.0, n_rows)
     (best, *_), _ = search.within(string)
@@ -154,7 +154,7 @@ def test_pairs_under_a_limit_keep_to_it_and_gain():
         strings = invented(4 * seed, sizes=sizes)
         whole = [
             np.flatnonzero(np.ptp(spans, axis=1) == size)
-            for spans, size in zip(strings.instance.spans, sizes, strict=True)
+            for spans, size in zip(strings.space.spans[:-1], sizes, strict=True)
         ]
         all_strings = [(strings.suppressed(one), strings.gain(one)) for one in strings.strings()]
         for limit in (0, 2, 10):
@@ -183,7 +183,7 @@ def test_where_no_multiplier_is_enough_the_general_string_is_the_start():
     strings = invented(0)
     search = search_of(strings, limit=0)
     search.improve, search.improve_each = lambda cuts, multiplier=0.0: list(cuts), list
-    whole = [np.flatnonzero(np.ptp(own, axis=1) == own.max()) for own in strings.instance.spans]
+    whole = [np.flatnonzero(np.ptp(own, axis=1) == own.max()) for own in strings.space.spans[:-1]]
 
     finest = [np.array(max(strings.cuts(a), key=len)) for a in strings.names]
     assert strings.suppressed(finest) > 0

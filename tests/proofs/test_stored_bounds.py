@@ -140,11 +140,9 @@ def test_open_nodes_are_found_one_after_the_other():
         rules.terms[:, 0] = scratch.floors[:, np.newaxis]
         rng = np.random.default_rng(seed)
         nodes = NodeBounds(nodes.tops[[0] * 4].copy(), nodes.bounds[[0] * 4].copy(), rng.random(4) < 0.3)
-        groups = (rules, nodes, members, scratch)
-        arrays = [array for group in groups for array in group]
         every, found, position, left = np.arange(4), np.empty(2, dtype=np.int64), 0, []
         while position < 4:
-            position, n = find_open(every, position, min(position + 3, 4), found, *arrays)
+            position, n = find_open(every, position, min(position + 3, 4), found, rules, nodes, members, scratch)
             left += found[:n].tolist()
         expected = []
         for node in np.flatnonzero(~nodes.done):

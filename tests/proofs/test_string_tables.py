@@ -9,16 +9,15 @@ from strategies import a_third_at_once
 from string_instances import invented, paths
 
 from pymoo_anon.proofs.base import Limits
-from pymoo_anon.proofs.instance import StringSpace, Subproblem, _best_multiplier, plan
+from pymoo_anon.proofs.instance import _best_multiplier
 from pymoo_anon.proofs.strings import StringSearch
 from pymoo_anon.proofs.tables import DONE, FOUND, SPENT, StringWalk, bound_block, nested_bound
 
 
 def plain_table(strings, fixed, tabled, free, multiplier):
     """Compute gain and kept rows of every four-attribute box, tuple by tuple."""
-    own, k = strings.instance, strings.k
-    spans = [*own.spans, np.array([[0, 1]])]
-    worths = [*own.worths, np.zeros(1)]
+    own, k = strings.space, strings.k
+    spans, worths = own.spans, own.worths
     codes = np.column_stack([own.codes, np.zeros(len(own.codes), dtype=np.int64)])
     gains, kept = np.zeros([len(spans[a]) for a in tabled]), np.zeros([len(spans[a]) for a in tabled])
     classes = {}
@@ -57,17 +56,14 @@ def test_tables_hold_the_gain_of_every_box(seed):
     multiplier = float(rng.integers(0, 9))
     space = strings.space
     gains, kept = plain_table(strings, fixed, tabled, free, multiplier)
-    wanted = Subproblem(strings.k, 3, multiplier)
     ids, base, gone = space.classes(fixed, strings.k)
-    assert gone == strings.instance.counts[ids < 0].sum()
-    table, filled = space.table(ids, base, tabled, free, wanted)
-    assert np.array_equal(table, gains)
-    assert not table[~filled].any()
+    assert gone == space.counts[ids < 0].sum()
+    assert np.array_equal(space.table(ids, base, tabled, free, strings.k, multiplier), gains)
     rows = space.rows(ids, len(base), tabled, strings.k)
     assert np.array_equal(rows, kept)
-    # A returned table is zero when it is taken again.
-    space.take_back(table, filled)
-    assert not space._take(table.shape).any()
+    # A returned table is filled anew when it is taken again.
+    space.take_back(rows)
+    assert np.array_equal(space.table(ids, base, tabled, free, strings.k, multiplier), gains)
 
 
 def all_spans(rng, n):
@@ -82,9 +78,7 @@ class Tabled:
         of = [all_spans(rng, n) for n in sizes]
         self.shape = np.array([sizes, [len(own) for own in of]])
         self.spans = np.array([span for own in of for span in own], dtype=np.int64)
-        self.filled = rng.random(len(of[0])) < 0.8
         self.table = rng.integers(0, 9, self.shape[1]) * (rng.random(self.shape[1]) < 0.6) * 1.0
-        self.table[~self.filled] = 0.0
         self.rows = rng.integers(0, 5, self.shape[1]) * 1.0
         self.of, self.sizes = of, sizes
         strings = list(product(*(paths(own, n) for own, n in zip(of, sizes, strict=True))))
@@ -135,7 +129,7 @@ def test_a_walk_finds_all_that_gains_more(seed):
             for string, gain in own.gains.items():
                 best[string[: last + 1]] = max(gain, best.get(string[: last + 1], -1.0))
             for budget in (1, 10**9):
-                walk = StringWalk(own.table, own.filled, own.shape, own.spans, last)
+                walk = StringWalk(own.table, own.shape, own.spans, last)
                 found = found_by(walk, need, budget)
                 assert len(dict(found)) == len(found)
                 assert {path for path, gain in best.items() if gain > need} <= dict(found).keys()
@@ -144,7 +138,7 @@ def test_a_walk_finds_all_that_gains_more(seed):
                     assert gain >= best[path]
                     assert last < 3 or gain == best[path]
     fewest = float(rng.integers(5, 30))
-    walk = StringWalk(own.table, own.filled, own.shape, own.spans, 3, own.rows, fewest)
+    walk = StringWalk(own.table, own.shape, own.spans, 3, own.rows, fewest)
     kept = {string: own.rows[np.ix_(*map(list, string))].sum() for string in own.gains}
     need = values[len(values) // 2] - 1
     wanted = {string for string, gain in own.gains.items() if gain > need and kept[string] >= fewest}
@@ -168,7 +162,7 @@ def test_what_is_needed_may_rise_on_the_way():
         rng = np.random.default_rng(seed)
         own = Tabled(rng, [3, 2, 3, 3])
         for budget in (1, 10**9):
-            walk, need = StringWalk(own.table, own.filled, own.shape, own.spans, 3), -1.0
+            walk, need = StringWalk(own.table, own.shape, own.spans, 3), -1.0
             while (told := walk.go(need, budget)) != DONE:
                 if told == FOUND:
                     assert walk.found_gain > need
@@ -197,17 +191,14 @@ def test_the_multiplier_is_one_that_no_step_makes_better(lowest):
 def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed):
     """Request only the best strings. Where memory lacks, every k begins anew."""
     strings = invented(seed, sizes=(2, 3, 2, 3, 2, 1))
-    own, n_rows = strings.instance, strings.instance.n_rows
-    space, ks = StringSpace(own), (2, 3, 5, 8, 12)
+    space, n_rows, ks = strings.space, strings.space.n_rows, (2, 3, 5, 8, 12)
     limit = (0, reached_by_the_best(strings, ks[seed % 5], n_rows // 3), n_rows)[seed % 3]
-    multiplier = {0: space.largest_multiplier(), n_rows: 0.0}.get(limit, space.average_multiplier())
-    first = Subproblem(ks[0], limit, multiplier)
-    search = StringSearch(space, plan(own, Limits(1 << 30)), first, own.most, Limits((1 << 30, 1)[seed % 2]), True)
+    search = StringSearch(space, ks[0], limit, space.most, Limits((1 << 30, 1)[seed % 2]), True)
     found = set()
     for k in ks:
-        if k > search.wanted.k:
-            search.raise_k(k, own.most)
-        assert search.wanted.k == k
+        if k > search.k:
+            search.raise_k(k, space.most)
+        assert search.k == k
         at = replace(strings, k=k)
         gains = {string: at.gain(string) for string in at.strings() if at.suppressed(string) <= limit}
         need = max(gains.values(), default=0.0) - 1

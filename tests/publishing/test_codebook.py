@@ -10,7 +10,7 @@ from strategies import fewer
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import release
-from pymoo_anon.publishing.codebook import EVERYTHING, codebook
+from pymoo_anon.publishing.codebook import EVERYTHING, codebook, members_of, read_members
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
 TOWNS = ["Bonn", "Cologne", "Paris", "a, b"]
@@ -112,3 +112,9 @@ def test_bit_strings_have_no_levels():
     book = codebook(own, np.zeros(own.n_var, dtype=bool))
     assert set(book.level) == {None}
     assert book[book.column == "age"].members.tolist() == ["0–19"]
+
+
+@given(st.lists(st.text(' |a"', max_size=4) | st.sampled_from(["(missing)", "(empty)", "[1, 2)", "1–2"]), unique=True))
+def test_members_are_read_as_they_were_written(values):
+    hierarchy = Hierarchy.flat([*values, "last"])
+    assert read_members(members_of(hierarchy, range(hierarchy.n_values))) == [*values, "last"]

@@ -150,3 +150,12 @@ def test_a_label_is_no_value():
     with pytest.raises(ValueError, match="where must ask 'town' for values, got labels of several: 'Rhein'"):
         guaranteed_counts(frame, {"town": towns}, {"town": ["Ulm", "Rhein"]})
     assert guaranteed_counts(frame, {"town": towns}, {"town": ["Bonn", "Essen"]})[:2] == (1, 2)
+
+
+@pytest.mark.parametrize("kind", [list, set, np.array, pd.Series, dict.fromkeys, iter])
+def test_any_collection_of_values_is_one(kind):
+    hierarchies = {"age": Hierarchy.flat([1, 2, 3])}
+    rows = pd.DataFrame({"age": ["1", "2", "3", "*"]})
+    assert guaranteed_counts(rows, hierarchies, {"age": kind([1, 3])}) == guaranteed_counts(
+        rows, hierarchies, {"age": (1, 3)}
+    )

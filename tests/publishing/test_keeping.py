@@ -6,7 +6,11 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import narwhals as nw
+import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from command import run
 from hypothesis import given
@@ -154,3 +158,29 @@ def test_a_project_keeps_columns_as_coarse_as_it_says(coarse):
         "level 1 of a hierarchy of 2",
         "rounded to multiples of 20, clipped to 0 and 30",
     ]
+
+
+def test_columns_whose_names_are_equal_as_text_are_kept():
+    frame = pd.DataFrame({1: [1, 1, 2, 2], "1": [5.4, 6.1, 7.2, 8.3]})
+    problem = LatticeProblem(Microdata.from_frame(frame, {1: Hierarchy.flat([1, 2])}), [KAnonymity()])
+    coarse = {"1": Kept(reason="because we need it so much", round=5)}
+    assert release(frame, problem, [0], keep=coarse).frame["1"].tolist() == [5, 5, 5, 10]
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_whole_numbers_that_become_too_large_for_their_type_are_named(kind):
+    columns = {"n": ("int8", [1, 127]), "m": ("uint8", [1, 9]), "large": ("uint64", [2**64 - 1, 2**64 - 6])}
+    frame = pd.DataFrame({"zip": [1, 1], **{name: np.array(own, dtype) for name, (dtype, own) in columns.items()}})
+    problem = LatticeProblem(Microdata.from_frame(frame, {"zip": Hierarchy.flat([1])}), [KAnonymity()])
+
+    def made(name, **coarse):
+        keep = {name: Kept(reason="because we need it so much", **coarse)}
+        own = kind(frame.to_dict("series"))
+        return nw.from_native(release(own, problem, [0], drop=[*columns.keys() - keep], keep=keep).frame)[name]
+
+    message = "round and clip must give numbers that the type of column '{}' holds, which is {}, got {}; give"
+    with pytest.raises(ValueError, match=message.format("n", "Int8", 130)):
+        made("n", round=10)
+    with pytest.raises(ValueError, match=message.format("m", "UInt8", -1)):
+        made("m", clip=(-5, -1))
+    assert made("large", round=5).to_list() == [2**64 - 6, 2**64 - 1]

@@ -197,6 +197,27 @@ def test_a_single_row_that_is_marked_is_alone():
     assert (made.anyway, made.exceptions) == (ANYWAY, ("k in persons of patient is 1 where at least 2 is required",))
 
 
+def test_marked_rows_of_one_person_are_a_person_who_is_alone():
+    frame = pd.DataFrame({"zip": [1] * 4 + [2] * 4 + [3] * 2, "patient": [1, 2, 3, 4, 5, 6, 7, 8, 9, 9]})
+    table = Microdata.from_frame(frame, {"zip": Hierarchy.flat([1, 2, 3])}, person="patient")
+    problem = LatticeProblem(table, [GeneralLossMetric()], suppression=2)
+    front = problem.front([[0]])
+    assert front.refusal(0) == 'its 2 suppressed rows are of one person; suppressed = "drop" leaves them out'
+    assert front.refusal(0, "drop") is None
+    with pytest.raises(ValueError, match="the release misses what is required: k in persons of patient is 1 where at"):
+        release(frame, problem, [0])
+    made = release(frame, problem, [0], anyway=ANYWAY)
+    assert made.exceptions == ("k in persons of patient is 1 where at least 2 is required",)
+    assert release(frame, problem, [0], suppressed="drop").exceptions == ()
+    # Two persons hide each other.
+    two = frame.assign(patient=[*frame.patient[:-1], 10])
+    problem = LatticeProblem(
+        Microdata.from_frame(two, table.quasi_identifiers, person="patient"), [GeneralLossMetric()], suppression=2
+    )
+    assert problem.front([[0]]).refusal(0) is None
+    assert release(two, problem, [0]).exceptions == ()
+
+
 def test_a_reason_to_release_anyway_is_of_no_use_where_no_promise_is_broken():
     made = release(HOSPITAL, hospital(), [1, 1], suppressed="drop", anyway=ANYWAY, **ROLES)
     again = release(

@@ -1,5 +1,7 @@
 """Sentences of a report about the people, from tables counted by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,8 +9,10 @@ from persons_of_a_report import subject_of
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing import release
 from pymoo_anon.publishing.explaining import advice
-from pymoo_anon.publishing.report.people import bias_view, inference_view, sizes_view
+from pymoo_anon.publishing.report.people import bias_view, inference_view, risks_view, sizes_view, suppressed
+from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
 
@@ -62,6 +66,36 @@ def test_a_class_counts_in_the_row_of_sizes_that_begins_with_its_size():
     assert sizes.rows == (("1,000,000 or more", 10**6, 1),)
 
 
+@pytest.mark.parametrize("external", [False, True])
+def test_risks_are_those_of_persons(external):
+    """Hide six rows of two persons, and four of as many. Nobody outside can tell."""
+    rows = pd.DataFrame({"q": [0] * 6 + [1] * 4, "who": [1, 1, 1, 2, 2, 2, 3, 4, 5, 6]})
+    table = Microdata.from_frame(rows, {"q": Hierarchy.flat([0, 1])}, person="who")
+    subject = subject_of(LatticeProblem(table, [KAnonymity()]).front([[0]]), row=0, external=external)
+    views = [risks_view] if external else [risks_view, bias_view]
+    tables = {one.name: one.rows for view in views for one in view(subject, subject.member(0)).tables}
+    found = {enough: shares for _, *shares, enough in tables["at_risk"]}
+    assert found[2] == ([None] if external else [0, 0])
+    assert found[3] == ([None] if external else [0.6, 0.6])
+    assert found[5] == ([None] if external else [1, 1])
+    if not external:
+        assert [row[4] for row in sorted(tables["groups"])] == [1 / 2, 1 / 4]
+        ((mean, *_),) = (row[1:] for row in tables["quantiles"] if row[0] == "risk to be found")
+        assert mean == "40\N{NO-BREAK SPACE}%"
+
+
+def test_a_class_of_many_rows_and_few_persons_is_too_small():
+    rows = pd.DataFrame({"q": [0] * 6 + [1] * 5, "who": [1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7]})
+    table = Microdata.from_frame(rows, {"q": Hierarchy.flat([0, 1])}, person="who")
+    front = LatticeProblem(table, [KAnonymity()]).front([[0]])
+    subject = checked_subject(front, replace(front.choose(row=0), requirements=(KAnonymity(person="who") >= 3,)))
+    (sizes,) = sizes_view(subject, subject.member(0)).tables
+    assert sizes.rows == (("5–11", 11, 2, "too small"),)
+    everybody = replace(subject, asked=(KAnonymity() >= 3,))
+    (sizes,) = sizes_view(everybody, subject.member(0)).tables
+    assert sizes.rows == (("5–11", 11, 2, "large enough"),)
+
+
 @pytest.mark.parametrize(("n", "has"), [(1, "1 person has"), (2, "2 people have")])
 def test_outsiders_read_how_many_have_stars(n, has):
     towns = Hierarchy([["x", "y"], ["*", "west"], ["*", "*"]])
@@ -89,3 +123,37 @@ def test_columns_that_k_does_not_protect_are_named(asked, open_, them):
     assert said.startswith(f"k does not protect {open_}, and small classes share ")
     assert said.endswith(f": require l or t of {them}, too.")
     assert advice(problem, [DistinctLDiversity() >= 2]) == []
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_marked_rows_that_are_fewer_than_a_k_that_nobody_promised_are_a_class(external):
+    rows = pd.DataFrame({"zip": [1] * 4 + [2] * 4 + [3] * 2, "ill": list("abcdefghij")})
+    hierarchies = {"zip": Hierarchy.flat([1, 2, 3])}
+    own = LatticeProblem(Microdata.from_frame(rows, hierarchies, "ill"), [GeneralLossMetric()], suppression=2)
+    front = own.front([[0]])
+    made = release(rows, own, front.choose(row=0))
+    assert sorted(made.frame.groupby("zip").size()) == [2, 4, 4]
+    for known in (made, None):
+        subject = checked_subject(front, front.choose(row=0), evidence=known, external=external)
+        member = subject.member(0)
+        assert sorted(member.sizes) == [2, 4, 4]
+        assert "* throughout" in suppressed(subject, member)
+    # One row would be refused, but for a reason.
+    alone = rows[:-1]
+    own = LatticeProblem(Microdata.from_frame(alone, hierarchies, "ill"), [GeneralLossMetric()], suppression=1)
+    front = own.front([[0]])
+    made = release(alone, own, [0], anyway="because it is needed for the test")
+    for known, sizes in ((made, [1, 4, 4]), (None, [4, 4])):
+        subject = checked_subject(front, front.choose(row=0), evidence=known, external=external)
+        assert sorted(subject.member(0).sizes) == sizes
+
+
+def test_marked_rows_of_as_many_persons_as_are_promised_are_a_class():
+    """Compare persons with persons, not five rows with a k of eight rows."""
+    rows = pd.DataFrame({"zip": [1] * 8 + [2] * 8 + [3] * 5, "who": [1, 1, 1, 2, 2, 2, 3, 3] * 2 + [4, 4, 5, 6, 6]})
+    hierarchies = {"zip": Hierarchy.flat([1, 2, 3])}
+    own = LatticeProblem(Microdata.from_frame(rows, hierarchies, person="who"), [KAnonymity(person="who")], 5)
+    front = own.front([[0]])
+    assert release(rows, own, [0]).claims.recounted.tolist() == [3]
+    subject = checked_subject(front, front.choose(row=0))
+    assert sorted(subject.own.sizes) == [5, 8, 8]

@@ -190,11 +190,11 @@ class KLDivergence(LossObjective):
 
 def _ratios(recount: Recount) -> Counter[Fraction]:
     """Count the rows by ratios of original to released shares."""
-    labels, kept = recount.labels.values(), recount.cells[~recount.marked]
-    suppressed = Fraction(recount.n_suppressed, prod(own.n_values for own in labels))
+    kept, domains = recount.cells[~recount.marked], [own.n_values for own in recount.labels.values()]
+    suppressed = Fraction(recount.n_suppressed, prod(domains))
     covered = pd.Series(1, index=kept.index, dtype=object)
-    for i, own in enumerate(labels):
-        covered *= kept[f"column {i}"].map(own.extents).astype(object)
+    for name in recount.names:
+        covered *= recount.extents(name).astype(object)
     # All rows of a class have one density, whichever rows these are.
     ratios = Counter[Fraction]()
     for rows, cells in zip(kept.n.tolist(), covered, strict=True):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from pymoo_anon._messages import plain
 
@@ -28,18 +28,12 @@ _LONGEST = 200
 _DIGITS = 6
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     """The heading of a column."""
 
     title: str
     # Kind of the cells: "text", "whole", "share" (from 0 to 1, shown in percent) or "number".
     kind: str = "text"
-
-
-def headings(*titles: str, **kinds: str) -> tuple[Heading, ...]:
-    """Headings of columns of text, and of others with their kinds: `headings("label", rows="whole")`."""
-    return (*map(Heading, titles), *(Heading(title.replace("_", " "), kind) for title, kind in kinds.items()))
 
 
 @dataclass(frozen=True)
@@ -51,6 +45,19 @@ class Table:
     columns: tuple[Heading, ...]  # Its columns; charts know them as c0, c1, ...
     rows: tuple[Row, ...]  # Its rows, each with a cell for every column
     chart: str | None = None  # The kind of chart that draws it, or None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        caption: str,
+        columns: Iterable[Sequence[str]],
+        rows: Iterable[Iterable[Any]],
+        chart: str | None = None,
+    ) -> Table:
+        """Return a table. Columns are titles, of text, or titles with kinds."""
+        headings = (Heading(one) if isinstance(one, str) else Heading(*one) for one in columns)
+        return cls(name, caption, tuple(headings), tuple(map(tuple, rows)), chart)
 
     @property
     def widths(self) -> tuple[int, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from pymoo_anon.problems.arguments import bound, reaches_of
 from pymoo_anon.problems.releases import Together
 from pymoo_anon.problems.tradeoffs import with_share
 from pymoo_anon.publishing.explaining import wishes
-from pymoo_anon.publishing.report.cells import NOTHING, Cell, Heading, Row, Table, View, cell_of, cell_text, one_line
+from pymoo_anon.publishing.report.cells import NOTHING, Cell, Row, Table, View, cell_of, cell_text, one_line
 from pymoo_anon.publishing.report.people import risks_view
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject
 
@@ -68,24 +68,24 @@ def measures(subject: Subject) -> list[Measure]:
 def front_view(subject: Subject) -> View:
     """List all points of the front, and the state of its proof."""
     shown = measures(subject)
-    columns = [Heading("point", "whole")]
+    columns: list[Sequence[str]] = [("point", "whole")]
     for one in shown:
-        columns.append(Heading(one.name, "whole" if one.measure.whole else "number"))
-        columns += [Heading(f"{one.name}, share lost", "share")] if one.loss else []
-    columns += [Heading("suppressed rows", "whole"), Heading("levels"), Heading("details"), Heading("release")]
+        columns.append((one.name, "whole" if one.measure.whole else "number"))
+        columns += [(f"{one.name}, share lost", "share")] if one.loss else []
+    columns += [("suppressed rows", "whole"), "levels", "details", "release"]
     front, detailed = subject.front, set(subject.detailed())
     values = [
         [[cell_of(value), *([cell_of(one.share(value))] if one.loss else [])] for value in front.values(one.measure)]
         for one in shown
     ]
     points = subject.problem.words(front.X)
-    rows: list[Row] = []
+    rows = []
     for place in np.argsort(front.rows):
         last = (DETAILED if place in detailed else "", CHOSEN if place == subject.place else "")
         cells = [cell for column in values for cell in column[place]]
         rows.append((subject.number(place), *cells, int(front.n_suppressed[place]), points[place], *last))
     caption = "The points of the front. None is better than another in every measure."
-    return View((_proof(subject),), (Table("front", caption, tuple(columns), tuple(rows), "front"),))
+    return View((_proof(subject),), (Table.of("front", caption, columns, rows, "front"),))
 
 
 def point_label(shown: list[Measure], row: Row) -> str:
@@ -154,9 +154,9 @@ def _required(subject: Subject, member: Member) -> str:
 
 
 def _requirements(subject: Subject, member: Member) -> Table:
-    columns = (Heading("required"), Heading("status"), Heading("the release has", "number"), Heading("set with"))
+    columns = "required", "status", ("the release has", "number"), "set with"
     own = set(subject.problem.constraints)
-    rows = tuple(
+    rows = (
         (
             plain(f"{one.name} {'≥' if one.constraint.at_least else '≤'} {one.constraint.bound:,.6g}"),
             MET if one.met else MISSED,
@@ -165,7 +165,7 @@ def _requirements(subject: Subject, member: Member) -> Table:
         )
         for one in subject.requirements(member)
     )
-    return Table("requirements", "Requirements, and the values of the release.", columns, rows)
+    return Table.of("requirements", "Requirements, and the values of the release.", columns, rows)
 
 
 def required(subject: Subject, member: Member) -> list[tuple[str, str]]:
@@ -218,10 +218,8 @@ def _joint_table(found: Together) -> Table:
     least = {f"joint l of {one_line(name)}": own for name, own in found.least_l.items()}
     few = {"rows alone": found.alone, f"rows in joint classes below {found.single_k}": found.below}
     values = {"joint k": found.k, **least, **few}
-    columns = (Heading("release"), *(Heading(title, "whole") for title in values))
-    return Table(
-        "joint", "Whoever has all releases and links their rows.", columns, (("all releases", *values.values()),)
-    )
+    columns, rows = ("release", *((title, "whole") for title in values)), [("all releases", *values.values())]
+    return Table.of("joint", "Whoever has all releases and links their rows.", columns, rows)
 
 
 def evidence_view(subject: Subject) -> View:
@@ -239,11 +237,11 @@ def evidence_view(subject: Subject) -> View:
     words += f" Not recounted: {listed(unknown)}." if unknown else ""
     # Other views show these.
     rest = {key: value for key, value in subject.evidence.items() if key not in _ELSEWHERE}
-    told = tuple((" › ".join(map(one_line, path)), _written(value)) for path, value in _flat(rest))
-    claimed = (Heading("measure"), Heading("promised", "number"), Heading("recounted", "number"), Heading("holds"))
-    claims = Table("claims", "Promised values, and a recount of the release.", claimed, tuple(rows))
-    caption = "Settings that reproduce the release."
-    return View((words,), (claims, Table("evidence", caption, (Heading("what"), Heading("value")), told)))
+    told = ((" › ".join(map(one_line, path)), _written(value)) for path, value in _flat(rest))
+    claimed = "measure", ("promised", "number"), ("recounted", "number"), "holds"
+    claims = Table.of("claims", "Promised values, and a recount of the release.", claimed, rows)
+    settings = Table.of("evidence", "Settings that reproduce the release.", ("what", "value"), told)
+    return View((words,), (claims, settings))
 
 
 _ELSEWHERE = ("claims", "front", "columns", "dropped", "uniqueness")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from pymoo_anon._messages import listed
 from pymoo_anon.comparison.comparing import QUANTILES, distribution, gini, lorenz_curve
-from pymoo_anon.comparison.properties import BreachProbability, ClassSize, PropertyVector, TupleLoss
+from pymoo_anon.comparison.properties import BreachProbability, ClassSize, DistinctValues, PropertyVector, TupleLoss
 from pymoo_anon.comparison.risk import PopulationUniques, population_uniques
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.loss import GeneralLossMetric
@@ -17,7 +17,7 @@ from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.objectives.privacy.register import KMap
-from pymoo_anon.publishing.report.cells import Cell, Heading, Row, Table, View, cell_of, headings, one_line, share_text
+from pymoo_anon.publishing.report.cells import Cell, Row, Table, View, cell_of, one_line, share_text
 from pymoo_anon.publishing.report.subject import MOST_CLASSES, TENTHS, Inference, Member, Subject
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints
@@ -71,18 +71,18 @@ _SHARES = np.linspace(0, 1, 21)
 def risks_view(subject: Subject, member: Member) -> View:
     """List the risks of identification and the estimates for the population."""
     sides = _sides(subject, member)
-    highest, mean = zip(*(_risks(own.persons) for own in sides.values()), strict=True)
+    highest, mean = zip(*(highest_and_mean_risk(own.persons) for own in sides.values()), strict=True)
     found = {"prosecutor, highest": highest, "marketer": mean}
     if subject.population is not None:
         # A table of released rows has classes without the values of the population.
         own = {"release": subject.own} if subject.external else sides
         found["journalist, highest"] = tuple(_in_population(subject.population, one.classes) for one in own.values())
-    rows = [
+    rows = (
         (name, *(None if risk is None else cell_of(risk) for risk in risks), cell_of(subject.threshold))
         for name, risks in found.items()
-    ]
-    columns = (Heading("risk"), *_shares(sides), Heading("for comparison", "share"))
-    risks = Table("risks", "The risks of identification.", columns, tuple(rows), "risks")
+    )
+    columns = "risk", *_shares(sides), ("for comparison", "share")
+    risks = Table.of("risks", "The risks of identification.", columns, rows, "risks")
     words, uniques = _uniques(subject, member)
     return View((*_compared(subject, member), *words), (risks, _at_risk(subject, member), *uniques))
 
@@ -108,10 +108,11 @@ def _compared(subject: Subject, member: Member) -> list[str]:
     ]
 
 
-def _risks(sizes: Ints | None) -> tuple[float | None, float | None]:
-    if sizes is None:
+def highest_and_mean_risk(persons: Ints | None) -> tuple[float | None, float | None]:
+    """Return the prosecutor's and the marketer's risk, if known."""
+    if persons is None:
         return None, None
-    return (1 / int(sizes.min()), len(sizes) / int(sizes.sum())) if len(sizes) else (0.0, 0.0)
+    return (1 / int(persons.min()), len(persons) / int(persons.sum())) if len(persons) else (0.0, 0.0)
 
 
 def _in_population(population: Microdata, classes: EquivalenceClasses) -> float | None:
@@ -121,14 +122,15 @@ def _in_population(population: Microdata, classes: EquivalenceClasses) -> float 
 
 def _at_risk(subject: Subject, member: Member) -> Table:
     limits, sides = sorted({*_RISKS, subject.threshold}, reverse=True), _sides(subject, member)
-    columns = [Heading("risk above"), *_shares(sides)]
-    told: list[Row] = []
+    columns, rows = ("risk above", *_shares(sides), ("classes smaller than", "whole")), []
     for limit in limits:
-        enough = smallest_k(limit)
-        shares = [cell_of(own.sizes[own.sizes < enough].sum() / max(own.n_released, 1)) for own in sides.values()]
-        told.append((share_text(limit), *shares, enough))
+        enough, shares = smallest_k(limit), []
+        for own in sides.values():
+            few = None if own.persons is None else own.sizes[own.persons < enough].sum()
+            shares.append(None if few is None else cell_of(few / max(own.n_released, 1)))
+        rows.append((share_text(limit), *shares, enough))
     title = "Records at risk: the share of the rows in classes whose risk is above a limit."
-    return Table("at_risk", title, (*columns, Heading("classes smaller than", "whole")), tuple(told), "at_risk")
+    return Table.of("at_risk", title, columns, rows, "at_risk")
 
 
 def _sides(subject: Subject, member: Member) -> dict[str, Member]:
@@ -136,8 +138,8 @@ def _sides(subject: Subject, member: Member) -> dict[str, Member]:
     return {"release": member} if subject.external else {"raw table": subject.raw, "release": member}
 
 
-def _shares(sides: Iterable[str]) -> list[Heading]:
-    return [Heading(title, "share") for title in sides]
+def _shares(sides: Iterable[str]) -> list[tuple[str, str]]:
+    return [(title, "share") for title in sides]
 
 
 def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
@@ -149,14 +151,14 @@ def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
     sides = _sides(subject, member).items()
     named = {title: population_uniques(own.sizes, n) for title, own in sides if len(own.sizes)}
     said, found = [f"{title[0].upper()}{title[1:]}: {_range(one)}" for title, one in named.items()], named.values()
-    rows: list[Row] = []
+    rows = []
     # If the table is the whole population, the count is exact.
     for name in dict.fromkeys(name for one in found for name in one.estimates):
         known = [one.estimates.get(name) for one in found]
         rows.append((name, *(None if one is None else cell_of(round(one)) for one in known)))
-    columns = (Heading("estimator"), *(Heading(title, "whole") for title in named))
+    columns = "estimator", *((title, "whole") for title in named)
     title = f"People who are unique among the {n:,} of the population, by three estimators: none is a bound."
-    return said, [Table("uniques", title, columns, tuple(rows))]
+    return said, [Table.of("uniques", title, columns, rows)]
 
 
 def _range(found: PopulationUniques) -> str:
@@ -212,39 +214,34 @@ def _said(subject: Subject, told: list[tuple[str, Inference]]) -> list[str]:
 
 
 def _inferred(subject: Subject, found: list[tuple[str, list[Inference]]]) -> Table:
-    columns = [Heading("sensitive column")]
+    columns: list[Sequence[str]] = ["sensitive column"]
     cells: list[list[Cell]] = [[name] for name, _ in found]
     for figure, (words, beside) in _FIGURES.items():
         both = beside and not subject.external
-        columns += [Heading(words, "share"), *([Heading("the same, raw table", "share")] if both else [])]
+        columns += [(words, "share"), *([("the same, raw table", "share")] if both else [])]
         for row, (_, own) in zip(cells, found, strict=True):
             row += [cell_of(getattr(one, figure)) for one in ((own[-1], own[0]) if both else own[-1:])]
     caption = "What can be inferred of each sensitive column; distances are those of a class from all rows."
-    return Table("inferred", caption, tuple(columns), tuple(map(tuple, cells)))
+    return Table.of("inferred", caption, columns, cells)
 
 
-def _sure(shares: list[Heading], place: int, name: str, found: list[Inference]) -> Table:
-    rows: list[Row] = []
+def _sure(shares: list[tuple[str, str]], place: int, name: str, found: list[Inference]) -> Table:
+    rows = []
     for i in range(TENTHS + 1):
         label = "all" if i == TENTHS else f"{100 * i // TENTHS}–{100 * (i + 1) // TENTHS} %"
         rows.append((label, *(cell_of(one.sure[i]) for one in found)))
-    columns = (Heading("share of the likeliest value"), *shares)
-    return Table(f"sure{place}", f"{name}: how sure a guess is, by share of the rows.", columns, tuple(rows), "sure")
+    columns = "share of the likeliest value", *shares
+    return Table.of(f"sure{place}", f"{name}: how sure a guess is, by share of the rows.", columns, rows, "sure")
 
 
 def _worst(subject: Subject, member: Member, place: int, name: str, found: Inference) -> Table:
-    rows: list[Row] = [
+    rows = (
         (*map(one_line, member.cells(at)), size, likeliest, *map(cell_of, figures))
         for at, size, likeliest, *figures in found.worst
-    ]
-    shares = headings(share_of_it="share", in_all_rows="share", distance="share")
-    columns = (
-        *map(Heading, map(one_line, subject.names)),
-        Heading(subject.unit, "whole"),
-        Heading("likeliest"),
-        *shares,
     )
-    return Table(f"worst{place}", f"{name}: the classes with the surest guesses.", columns, tuple(rows))
+    shares = _shares(["share of it", "in all rows", "distance"])
+    columns = *map(one_line, subject.names), (subject.unit, "whole"), "likeliest", *shares
+    return Table.of(f"worst{place}", f"{name}: the classes with the surest guesses.", columns, rows)
 
 
 def sizes_view(subject: Subject, member: Member) -> View:
@@ -299,18 +296,16 @@ def _histogram(subject: Subject, member: Member) -> Table:
     place = np.searchsorted(edges, sizes, side="right") - 1
     rows_in = np.bincount(place, sizes, len(edges)).astype(np.int64).tolist()
     classes = np.bincount(place, minlength=len(edges)).tolist()
-    used = [i for i, n in enumerate(classes) if n]
-    rows: list[Row] = []
+    used, rows = [i for i, n in enumerate(classes) if n], []
+    # Of people with several rows, a class of many rows may have few.
+    counts = [(one, sizes if one.objective.column is None else member.persons) for one in subject.bounds_on_k]
+    few = [place[~one.keeps(np.asarray(own, dtype=float))] for one, own in counts]
     for i in range(used[0], used[-1] + 1) if used else ():
-        kind = () if k is None else (BELOW if edges[i] < k else ABOVE,)
+        kind = () if k is None else (BELOW if edges[i] < k or any(i in own for own in few) else ABOVE,)
         rows.append((_ends(edges, i), rows_in[i], classes[i], *kind))
-    columns = (
-        Heading(f"{subject.unit} in the class"),
-        Heading(subject.unit, "whole"),
-        Heading("classes", "whole"),
-        *([] if k is None else [Heading("against the required k")]),
-    )
-    return Table("sizes", f"How many {subject.unit} are in classes of which size.", columns, tuple(rows), "sizes")
+    against = () if k is None else ("against the required k",)
+    columns = f"{subject.unit} in the class", (subject.unit, "whole"), ("classes", "whole"), *against
+    return Table.of("sizes", f"How many {subject.unit} are in classes of which size.", columns, rows, "sizes")
 
 
 def _ends(edges: list[int], i: int) -> str:
@@ -324,6 +319,8 @@ def bias_view(subject: Subject, member: Member) -> View:
     """List the distribution of privacy and loss over people and groups."""
     classes = member.classes
     loss, size, risk = (one.measure(classes) for one in (TupleLoss(), ClassSize(), BreachProbability()))
+    if subject.table.person is not None:
+        risk = replace(risk, values=1 / DistinctValues(subject.table.person).measure(classes).values)
     # As shares: a suppressed row loses everything.
     loss = replace(loss, values=loss.values / len(subject.names))
     groups = _losers(subject, loss, risk)
@@ -336,10 +333,10 @@ def bias_view(subject: Subject, member: Member) -> View:
         "Gini coefficients say how unequal people are, from 0 (all alike) to 1 (one has everything): "
         f"{gini(size):.2f} for the size of their class, {gini(loss):.2f} for the loss.",
     ]
-    columns = headings("attribute", "group", **{subject.unit: "whole"}, information_lost="share", mean_risk="share")
+    columns = "attribute", "group", (subject.unit, "whole"), *_shares(["information lost", "mean risk"])
     caption = f"Who loses most: groups of {subject.unit}, the greatest mean loss first."
     tables = (
-        Table("groups", caption, columns, tuple(groups), "groups"),
+        Table.of("groups", caption, columns, groups, "groups"),
         _quantiles(loss, size, risk),
         _lorenz(loss, size),
     )
@@ -361,36 +358,33 @@ def _losers(subject: Subject, loss: PropertyVector, risk: PropertyVector) -> lis
 
 
 def _quantiles(loss: PropertyVector, size: PropertyVector, risk: PropertyVector) -> Table:
-    rows: list[Row] = []
+    rows = []
     for name, vector in (("class size", size), ("information lost", loss), ("risk to be found", risk)):
         found = distribution({name: vector}).iloc[0]
         told = cell_of if vector is size else share_text
         values = [told(float(found[column])) for column in ("mean", *QUANTILES)]
         rows.append((name, *values, f"{found['Gini']:.2f}", int(found["worst off"])))
-    columns = [Heading("property"), *(Heading(name, "number") for name in ("mean", *QUANTILES, "Gini"))]
+    numbers = ((name, "number") for name in ("mean", *QUANTILES, "Gini"))
+    columns = "property", *numbers, ("with the worst value", "whole")
     caption = (
         "Distribution of class size, loss and risk over the people. A quantile is the value that such a share of "
         "them does not exceed; the last column counts those with the worst value."
     )
-    return Table("quantiles", caption, (*columns, Heading("with the worst value", "whole")), tuple(rows))
+    return Table.of("quantiles", caption, columns, rows)
 
 
 def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
     held = [np.interp(_SHARES, *lorenz_curve(vector).T) for vector in (size, loss)]
-    rows = tuple((cell_of(share), cell_of(a), cell_of(b)) for share, a, b in zip(_SHARES, *held, strict=True))
-    columns = (
-        Heading("share of the people, those with least first", "share"),
-        Heading("of all class sizes", "share"),
-        Heading("of all loss", "share"),
-    )
-    return Table("lorenz", "Shares of the privacy and of the loss, those with least first.", columns, rows, "lorenz")
+    rows = (map(cell_of, shares) for shares in zip(_SHARES, *held, strict=True))
+    columns = _shares(["share of the people, those with least first", "of all class sizes", "of all loss"])
+    return Table.of("lorenz", "Shares of the privacy and of the loss, those with least first.", columns, rows, "lorenz")
 
 
 def _smallest(subject: Subject, member: Member) -> Table:
     first = np.argsort(member.sizes, kind="stable")[:MOST_CLASSES].tolist()
-    rows: list[Row] = [(*map(one_line, member.cells(place)), int(member.sizes[place])) for place in first]
-    columns = (*(Heading(one_line(name)) for name in subject.names), Heading(subject.unit, "whole"))
-    return Table("smallest", "The smallest classes, easiest to identify.", columns, tuple(rows))
+    rows = ((*map(one_line, member.cells(place)), int(member.sizes[place])) for place in first)
+    columns = *map(one_line, subject.names), (subject.unit, "whole")
+    return Table.of("smallest", "The smallest classes, easiest to identify.", columns, rows)
 
 
 def _share(row: Row) -> float:

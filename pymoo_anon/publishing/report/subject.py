@@ -10,14 +10,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from pymoo_anon._messages import counted, one_of, unit_of_rows
 from pymoo_anon.comparison.comparing import People, people_by
 from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.risk import by_class, worst_first
-from pymoo_anon.comparison.utility import CountQueries
-from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
+from pymoo_anon.comparison.utility import CountQueries, groups_of
+from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts, row_ids
+from pymoo_anon.objectives.base import marked_value
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.objectives.privacy.register import KMap
 from pymoo_anon.problems.arguments import column_name
@@ -72,25 +72,23 @@ class Inference(NamedTuple):
     worst: list[tuple[int, int, str, float, float, float]]  # Place, size, likeliest value and figures of some classes
 
     @classmethod
-    def of_classes(cls, found: pd.DataFrame, texts: Sequence[str]) -> Inference:
-        """Return the inference from the result of `by_class`, and the values by number."""
+    def of_values(cls, held: ValueCounts, texts: Sequence[str]) -> Inference:
+        """Return the inference from values in the order of their texts."""
+        found = by_class(held)
         if found.empty:
             return cls(0.0, 0.0, 0.0, 0.0, 0.0, 0, np.zeros(TENTHS + 1), [])
-        size, likeliest, share, overall, distance = (found[name].to_numpy() for name in found)
-        n_rows, certain = size.sum(), int(size[share == 1].sum())
-        tenth = np.minimum((share * TENTHS + 1e-9).astype(np.int64), TENTHS)
+        n_rows, certain = found["size"].sum(), int(found["size"][found["share"] == 1].sum())
+        tenth = np.minimum((found["share"] * TENTHS + 1e-9).astype(np.int64), TENTHS)
+        worst = worst_first(found)[:MOST_CLASSES].itertuples(name=None)
         return cls(
-            float((size * share).sum() / n_rows),
-            float(overall.max()),
+            float((found["size"] * found["share"]).sum() / n_rows),
+            float(found["overall"].max()),
             certain / n_rows,
-            float((size * distance).sum() / n_rows),
-            float(distance.max()),
+            float((found["size"] * found["distance"]).sum() / n_rows),
+            float(found["distance"].max()),
             certain,
-            np.bincount(tenth, size, TENTHS + 1) / n_rows,
-            [
-                (int(at), int(size[at]), texts[likeliest[at]], share[at], overall[at], distance[at])
-                for at in worst_first(found, MOST_CLASSES).index
-            ],
+            np.bincount(tenth, found["size"], TENTHS + 1) / n_rows,
+            [(at, size, texts[likeliest], *figures) for at, size, likeliest, *figures in worst],
         )
 
 
@@ -127,12 +125,7 @@ class Member:
         """(n,) int64 array of persons per class, or None if not known."""
         if self.person is None:
             return self.sizes
-        if self.table.person is None:
-            return None
-        own, kept = self.classes.columns[self.person], self.classes.kept
-        persons = np.diff(own.starts)
-        together = np.unique(own.values[np.repeat(~kept, persons)])
-        return np.append(persons[kept], len(together)) if self.marked and self.n_suppressed else persons[kept]
+        return None if self.table.person is None else np.diff(self.values(self.person).starts)
 
     @property
     def n_stars(self) -> int:
@@ -144,12 +137,12 @@ class Member:
     @cached_property
     def inferences(self) -> dict[Name, Inference]:
         """Inference about each sensitive column."""
-        return {name: self._inference(name) for name in self.table.sensitive}
-
-    def _inference(self, name: Name) -> Inference:
-        texts, numbers = np.unique([one_line(value) for value in self.table.domain_of(name)], return_inverse=True)
-        held = self.values(name)
-        return Inference.of_classes(by_class(replace(held, values=numbers[held.values])), texts.tolist())
+        found = {}
+        for name in self.table.sensitive:
+            texts, numbers = np.unique([one_line(value) for value in self.table.domain_of(name)], return_inverse=True)
+            held = self.values(name)
+            found[name] = Inference.of_values(replace(held, values=numbers[held.values]), texts.tolist())
+        return found
 
     @property
     def is_local(self) -> bool:
@@ -168,11 +161,8 @@ class Member:
 
     def labels(self, name: Name) -> tuple[Ints, tuple[Hashable, ...]]:
         """(n_kept,) int64 array, which label each class has that is kept, and the labels."""
-        made, kept = self.generalization, self.classes.kept
-        j = list(self.table.quasi_identifiers).index(name)
-        if isinstance(made, LocalGeneralization):
-            return made.nodes[kept, j], made.labels[name]
-        return made.groups[name][self.table.tuples.codes[self.classes.representatives[kept], j]], made.labels[name]
+        groups = groups_of(self.classes, list(self.table.quasi_identifiers).index(name)).cells
+        return groups[self.classes.kept], self.generalization.labels[name]
 
     def cells(self, place: int) -> list[Hashable]:
         """Return the labels of one class of `sizes`."""
@@ -183,18 +173,10 @@ class Member:
 
     def values(self, column: Name) -> ValueCounts:
         """Return the values of a column in each class of `sizes`."""
-        own, kept = self.classes.columns[column], self.classes.kept
-        if kept.all():
-            return own
-        n_values = np.diff(own.starts)
-        inside = np.repeat(kept, n_values)
-        values, counts, n_values = own.values[inside], own.counts[inside], n_values[kept]
-        if self.marked:
-            together = np.zeros(np.count_nonzero(~inside), dtype=np.int64)
-            rest = ValueCounts.added(together, own.values[~inside], own.counts[~inside], 1, own.n_values)
-            values, counts = np.append(values, rest.values), np.append(counts, rest.counts)
-            n_values = np.append(n_values, len(rest.values))
-        return ValueCounts(np.append(0, np.cumsum(n_values)), values, counts, own.n_values)
+        kept = self.classes.kept
+        # Suppressed classes stand after all others, as one.
+        numbers = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept))
+        return self.classes.columns[column].merged(numbers, int(kept.sum()) + 1).part(0, len(self.sizes))
 
 
 @dataclass(frozen=True)
@@ -206,6 +188,7 @@ class Subject:
     asked: tuple[Constraint, ...]  # Constraints of the choice beyond those of the problem
     evidence: Mapping[str, Any]  # Evidence of the release, empty if there is none
     suppressed: str  # Fate of suppressed rows, "mark" or "drop"
+    is_released: bool  # Whether a release or its evidence says so
     recoding: str | None  # "local" where the point that is released was refined, else None
     point: Choice  # The point that is released, with the requirements that its release promised
     threshold: float  # A risk that is shown for comparison
@@ -267,10 +250,13 @@ class Subject:
     @property
     def required_k(self) -> int | None:
         """Greatest required k, or None, and None for outsiders."""
-        bounds = [*self.problem.constraints, *self.asked]
-        of_all = [one for one in bounds if isinstance(one.objective, KAnonymity) and one.objective.known is None]
-        ks = [ceil(one.bound) for one in of_all if one.at_least]
-        return max(ks) if ks and not self.external else None
+        return max((ceil(one.bound) for one in self.bounds_on_k), default=None)
+
+    @property
+    def bounds_on_k(self) -> list[Constraint]:
+        """Required bounds on the k of all columns, none for outsiders."""
+        bounds = [] if self.external else [one for one in (*self.problem.constraints, *self.asked) if one.at_least]
+        return [one for one in bounds if isinstance(one.objective, KAnonymity) and one.objective.known is None]
 
     def number(self, place: int) -> int:
         """Return the number of a point, from 1 as in the tables."""
@@ -334,9 +320,11 @@ class Subject:
             return self.known[place]
         recoding = self.recoding if place == self.place else None
         made, classes = decoded_point(self.problem, self.front.X[place] if recoding is None else self.point, recoding)
-        n_suppressed, k = int(classes.n_suppressed[0]), int(KAnonymity().evaluate(classes)[0])
-        # Fewer marked rows than k would form a smaller class, and are refused.
-        marked = self.suppressed == "mark" and (n_suppressed == 0 or n_suppressed >= k)
+        # Fewer marked rows than a k that is promised are refused, and a single one is without a reason.
+        promised = [one for one in self.problem.measured if isinstance(one, KAnonymity)]
+        is_refused = any(marked_value(one, classes) < one.evaluate(classes)[0] for one in promised)
+        is_alone = not promised and classes.n_suppressed[0] == 1 and not (self.is_released and place == self.place)
+        marked = self.suppressed == "mark" and not is_refused and not is_alone
         made_of_it = Member(place, self.table, made, classes, marked, self.table.person, recoding is not None)
         return self.known.setdefault(place, made_of_it)
 
@@ -380,18 +368,17 @@ def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
         labels[name] = tuple([*texts[name], ROOT][one] for one in held)
         hierarchies[name] = Hierarchy.flat(range(len(held)))
         codes.append(places)
-    columns, domains = {}, {}
+    matrix, columns, domains = np.column_stack(codes), {}, {}
+    rows, first = row_ids(matrix, tuple(map(len, labels.values())))
     for name in sensitive:
         counts, domain = member.values(name), member.table.domain_of(name)
         # In the order of their texts: the order of the whole domain may reveal values that are not released.
         order = sorted(np.unique(counts.values).tolist(), key=lambda value: str(domain[value]))
         domains[name] = tuple(domain[value] for value in order)
-        rows = np.repeat(np.arange(len(sizes)), np.diff(counts.starts))
-        values = {name: np.argsort(order)[np.searchsorted(np.sort(order), counts.values)]}
-        of_name = Microdata.from_codes(hierarchies, [one[rows] for one in codes], counts.counts, values, domains)
-        columns[name] = of_name.tuples.columns[name]
-    table = Microdata.from_codes(hierarchies, codes, sizes, {}, {})
-    table = Microdata(hierarchies, table.tuples.codes, table.tuples.counts, columns, domains, sensitive)
+        values = np.argsort(order)[np.searchsorted(np.sort(order), counts.values)]
+        columns[name] = replace(counts, values=values, n_values=len(order)).merged(rows, len(first))
+    n_rows = np.bincount(rows, sizes).astype(np.int64)
+    table = Microdata(hierarchies, matrix[first], n_rows, columns, domains, sensitive)
     same = Generalization({name: np.arange(len(own)) for name, own in labels.items()}, labels)
     return Member(member.place, table, same, table.equivalence_classes(same), False, member.person)
 
@@ -422,7 +409,7 @@ def checked_subject(
         raise TypeError(f"front must be a Front, as problem.front(res) makes it, got {type(front).__name__}")
     if not isinstance(choice, Choice):
         raise TypeError(f"choice must be a Choice, as front.choose() makes it, got {type(choice).__name__}")
-    how, recoding, promised = suppressed, None, True
+    how, recoding, promised, is_released = suppressed, None, True, evidence is not None
     if isinstance(evidence, Release):
         promised = len(evidence.claims) > len(front.problem.measured)
         how, recoding, evidence = evidence.suppressed, evidence.recoding, None
@@ -445,6 +432,7 @@ def checked_subject(
         asked=choice.requirements,
         evidence=evidence or {},
         suppressed=how,
+        is_released=is_released,
         recoding=recoding,
         # A release with unmet requirements may break those of the choice, too.
         point=choice if promised else replace(choice, requirements=()),

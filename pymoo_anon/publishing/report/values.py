@@ -14,18 +14,9 @@ from pymoo_anon.comparison.utility import CertainCounts, distance, domain_number
 from pymoo_anon.publishing.codebook import codebook_of
 from pymoo_anon.publishing.explaining import advice, alternatives, bound_words
 from pymoo_anon.publishing.release import said_of
-from pymoo_anon.publishing.report.cells import (
-    Heading,
-    Row,
-    Table,
-    View,
-    cell_of,
-    cell_text,
-    headings,
-    one_line,
-    share_text,
-)
+from pymoo_anon.publishing.report.cells import Row, Table, View, cell_of, cell_text, one_line, share_text
 from pymoo_anon.publishing.report.decision import measures
+from pymoo_anon.publishing.report.people import highest_and_mean_risk
 from pymoo_anon.publishing.report.subject import Member, Subject
 from pymoo_anon.table.domain_values import ROOT
 from pymoo_anon.table.generalization import LocalGeneralization
@@ -59,21 +50,20 @@ def columns_view(subject: Subject) -> View:
     evidence = subject.evidence
     if "columns" not in evidence:
         return View((UNPROTECTED, "The other columns of the release are unknown: no evidence was given."), ())
-    roles: list[Row] = [
+    roles = (
         (one_line(one["column"]), one_line(one["role"]), one["reason"] and one_line(one["reason"]))
         for one in evidence["columns"]
-    ]
-    named = headings("column", "role", "why it is kept")
-    tables = [Table("columns", "Every column of the release, and its role.", named, tuple(roles))]
+    )
+    named = "column", "role", "why it is kept"
     gone = dropped(subject)
     words = [UNPROTECTED, uniqueness_said(subject), *([f"Dropped: {gone}."] if gone else [])]
-    unique: list[Row] = [
+    unique = (
         (one_line(one["columns"]), one["unique"], cell_of(one["unique"] / one["rows"]), one["rows"])
         for one in evidence.get("uniqueness", ())
-    ]
-    counted = headings("unique by", unique_rows="whole", share="share", of="whole")
-    tables.append(Table("unique", "Rows unlike all others.", counted, tuple(unique)))
-    return View(tuple(words), tuple(tables))
+    )
+    counted = "unique by", ("unique rows", "whole"), ("share", "share"), ("of", "whole")
+    columns = Table.of("columns", "Every column of the release, and its role.", named, roles)
+    return View(tuple(words), (columns, Table.of("unique", "Rows unlike all others.", counted, unique)))
 
 
 def dropped(subject: Subject) -> str:
@@ -107,16 +97,14 @@ def codebook_view(subject: Subject) -> View:
     """List the values behind each label of the release."""
     own = subject.own
     book = codebook_of(subject.problem, subject.front.X[own.place], own.generalization, own.classes, own.marked)
-    columns = headings("attribute", "label", "stands for", level="whole", share_of_rows="share")
-    rows: list[Row] = [
+    columns = "attribute", "label", "stands for", ("level", "whole"), ("share of rows", "share")
+    rows = (
         (one_line(name), one_line(label), one_line(members), level, cell_of(share))
         for name, label, members, level, share in book.head(_MOST_LISTED).itertuples(index=False)
-    ]
-    left = len(book) - len(rows)
-    words = [f"There are {left:,} labels more: the codebook of the release has all."] if left > 0 else []
-    return View(
-        tuple(words), (Table("codebook", "The values behind every label of the release.", columns, tuple(rows)),)
     )
+    left = len(book) - _MOST_LISTED
+    words = (f"There are {left:,} labels more: the codebook of the release has all.",) if left > 0 else ()
+    return View(words, (Table.of("codebook", "The values behind every label of the release.", columns, rows),))
 
 
 def changes_view(subject: Subject, member: Member) -> View:
@@ -162,7 +150,7 @@ def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
 
 def _distribution(table: str, caption: str, name: Any, rows: list[Row], ordered: bool) -> Table:
     chart = "columns" if ordered else "bars"
-    return Table(table, caption, headings(one_line(name), rows="whole"), tuple(rows), chart)
+    return Table.of(table, caption, (one_line(name), ("rows", "whole")), rows, chart)
 
 
 def _is_raw(member: Member, name: Any) -> bool:
@@ -174,8 +162,7 @@ def _is_raw(member: Member, name: Any) -> bool:
 
 
 def _levels(subject: Subject, member: Member) -> Table:
-    rows: list[Row] = []
-    sizes = member.classes.sizes[member.classes.kept]
+    rows, sizes = [], member.classes.sizes[member.classes.kept]
     for name, hierarchy in subject.table.quasi_identifiers.items():
         own, labels = member.labels(name)
         level = subject.level(member.place, name)
@@ -185,13 +172,14 @@ def _levels(subject: Subject, member: Member) -> Table:
             held = [labels[one] for one in np.unique(own[of_class == at]).tolist()]
             way = round(at / max(hierarchy.length, 1), 3)
             rows.append((one_line(name), at, way, cell_of(shares[at]), len(held), _examples(held)))
-    columns = headings("attribute", level="whole", way_from_raw_to_all="share", share_of_cells="share", labels="whole")
+    shares = ("way from raw to all", "share"), ("share of cells", "share")
+    columns = "attribute", ("level", "whole"), *shares, ("labels", "whole"), "such as"
     title = "The levels of every attribute's cells: each class of rows has its own."
-    return Table("levels", title, (*columns, Heading("such as")), tuple(rows), "levels")
+    return Table.of("levels", title, columns, rows, "levels")
 
 
 def _ladder(subject: Subject, member: Member) -> Table:
-    rows: list[Row] = []
+    rows = []
     for name in subject.names:
         hierarchy, own = subject.table.quasi_identifiers[name], member.labels(name)[1]
         here = subject.level(member.place, name)
@@ -207,9 +195,8 @@ def _ladder(subject: Subject, member: Member) -> Table:
                 (one_line(name), number, round(share, 3), len(labels), _examples(labels), HERE if is_here else "")
             )
     title = "The levels of every attribute, and where the release stands."
-    numbers = (Heading("level", "whole"), Heading("way from raw to *", "share"), Heading("groups", "whole"))
-    columns = (Heading("attribute"), *numbers, *headings("such as", "the release"))
-    return Table("ladder", title, columns, tuple(rows), "ladder")
+    numbers = ("level", "whole"), ("way from raw to *", "share"), ("groups", "whole")
+    return Table.of("ladder", title, ("attribute", *numbers, "such as", "the release"), rows, "ladder")
 
 
 def _examples(labels: Sequence[Hashable]) -> str:
@@ -253,15 +240,15 @@ def left_view(subject: Subject) -> View:
     before, after = of_table(subject.table), of_release(subject.table, own.classes, how)
     # `loc` would take a name that is a tuple for two names.
     mean = {name: [*map(cell_of, found)] for name, found in means(subject.table, own.classes, how).T.items()}
-    rows: list[Row] = []
-    for j, name in enumerate(subject.names):
-        rows.append((one_line(name), cell_of(distance(before, after, j, j)), *mean.get(name, [None, None])))
-    shares = {"distance": "share", "mean_before": "number", "mean_after": "number"}
-    columns = headings("attribute", **shares)
+    rows = (
+        (one_line(name), cell_of(distance(before, after, j, j)), *mean.get(name, [None, None]))
+        for j, name in enumerate(subject.names)
+    )
+    columns = "attribute", ("distance", "share"), ("mean before", "number"), ("mean after", "number")
     title = (
         "Each attribute before and after, labels spread over their values: distance of the distributions, and means."
     )
-    return View((), (Table("left", title, columns, tuple(rows)), _queries(subject)))
+    return View((), (Table.of("left", title, columns, rows), _queries(subject)))
 
 
 def side_by_side(subject: Subject, places: Sequence[int]) -> Table:
@@ -278,7 +265,7 @@ def side_by_side(subject: Subject, places: Sequence[int]) -> Table:
         if one.loss:
             add(f"{one.name}, share lost", map(one.share, values), "share")
     add("suppressed rows", (own.n_suppressed for own in members))
-    add("mean risk", (len(own.sizes) / max(own.sizes.sum(), 1) for own in members), "share")
+    add("mean risk", (highest_and_mean_risk(own.persons)[1] for own in members), "share")
     for least in SMALL_CLASSES:
         add(f"rows in classes below {least}", (own.sizes[own.sizes < least].sum() for own in members))
     errors = [subject.errors(own) for own in members]
@@ -288,28 +275,27 @@ def side_by_side(subject: Subject, places: Sequence[int]) -> Table:
     lost = [(subject.front.lost(place) / subject.table.n_rows).tolist() for place in places]
     for name, own in zip(subject.names, zip(*lost, strict=True), strict=True):
         add(f"loss of {one_line(name)}", own, "share")
-    columns = headings("", *(f"point {subject.number(place)}" for place in places))
-    return Table("side", "Points side by side.", columns, tuple(rows))
+    columns = "", *(f"point {subject.number(place)}" for place in places)
+    return Table.of("side", "Points side by side.", columns, rows)
 
 
 def _queries(subject: Subject) -> Table:
     shown = next((one for one in measures(subject) if one.loss), None)
-    rows: list[Row] = []
-    certain = CertainCounts(subject.queries)
+    rows, certain = [], CertainCounts(subject.queries)
     for member in subject.members():
         own = [] if shown is None else [cell_of(shown.share(float(shown.measure.evaluate(member.classes)[0])))]
         errors = map(cell_of, subject.errors(member))
         width = cell_of(certain.evaluate_one(member.classes))
         here = HERE if member is subject.own else ""
         rows.append((f"point {subject.number(member.place)}", *errors, width, *own, here))
-    loss = [] if shown is None else [Heading(f"{shown.name}, share lost", "share")]
-    shares = "error of half", "error of nine in ten", "certain width of half"
-    columns = (Heading("point"), *(Heading(words, "share") for words in shares))
+    loss = [] if shown is None else [f"{shown.name}, share lost"]
+    shares = "error of half", "error of nine in ten", "certain width of half", *loss
+    columns = "point", *((words, "share") for words in shares), "the release"
     title = (
         "Errors of counts: half and nine in ten are off by at most so much, in the release and its neighbours. The "
         "certain width is that of the interval in which a true count is sure to lie."
     )
-    return Table("queries", title, (*columns, *loss, Heading("the release")), tuple(rows), "queries")
+    return Table.of("queries", title, columns, rows, "queries")
 
 
 def beside_view(subject: Subject) -> View:
@@ -318,12 +304,10 @@ def beside_view(subject: Subject) -> View:
         return View((), ())
     found = alternatives(subject.problem, subject.front.X[subject.place], subject.own.classes)
     errors = subject.queries.summary({way.how: way.classes for way in found.ways}, subject.suppressed)["median"]
-    rows = tuple(
-        (way.how, way.k, cell_of(way.mean_risk), cell_of(way.loss), cell_of(errors[way.how])) for way in found.ways
-    )
-    columns = (Heading("recoding"), Heading("k", "whole"), *headings(mean_risk="share", loss="share"))
-    columns += (Heading("counts off by, median", "share"),)
+    rows = ((way.how, way.k, *map(cell_of, (way.mean_risk, way.loss, errors[way.how]))) for way in found.ways)
+    shares = "mean risk", "loss", "counts off by, median"
+    columns = "recoding", ("k", "whole"), *((title, "share") for title in shares)
     title = "Local recoding beside full-domain recoding, at equal k and at equal mean risk."
     own = (subject.evidence.get("chosen") or {}).get("local") or {}
     words = (str(found), bound_words(own.get("bound")), *advice(subject.problem, subject.asked))
-    return View(words, (Table("beside", title, columns, rows, "beside"),))
+    return View(words, (Table.of("beside", title, columns, rows, "beside"),))
