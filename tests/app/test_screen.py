@@ -236,6 +236,7 @@ def test_a_hierarchy_is_edited_by_hand_and_every_change_is_undone(browser):
             {"name": "town.csv", "mimeType": "text/csv", "buffer": b"K\xf6ln;DE;*\n"}
         )
         see(page, re.compile("town.csv must be text in UTF-8 or UTF-16, got the byte 0xf6 in line 1"))
+        press(page, "Close")
         texts.append("")
         while texts:
             press(page, f"Undo ({len(texts)})")
