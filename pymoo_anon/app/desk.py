@@ -16,6 +16,7 @@ from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, KINDS_BY_ENDING, 
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.proposal import ColumnLooks, Proposer
+from pymoo_anon.study.stored import CODEBOOK
 from pymoo_anon.study.study import Study
 from pymoo_anon.table.hierarchy_edits import OpenHierarchy, change_hierarchy, open_hierarchy
 
@@ -98,7 +99,7 @@ class Desk:
     def files(self) -> tuple[list[str], list[str]]:
         """Return the names of the projects and of the tables in the folder."""
         names = sorted(path.name for path in self.folder.iterdir() if path.is_file() and not path.name.startswith("."))
-        tables = [name for name in names if name.lower().endswith(_ENDINGS)]
+        tables = [name for name in names if name.lower().endswith(_ENDINGS) and not name.endswith(CODEBOOK)]
         return [name for name in names if is_project(name)], tables
 
     def open(self, name: str | None = None) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 import tomlkit
 from nicegui import ui
 
-from pymoo_anon._messages import counted, label_words, listed, percent, plain
+from pymoo_anon._messages import counted, examples, label_words, listed, percent, plain
 from pymoo_anon.app.desk import Desk, Job
 from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, parts, show_rows, text, value_of
 from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
@@ -22,10 +21,10 @@ from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, SUPPRESSED, path_from, source_of
 from pymoo_anon.study.options import command, measures_in, numeral, read_bounds
 from pymoo_anon.study.project import ROLES, Project, change_project
-from pymoo_anon.study.proposal import Proposer, change_role, reading_of
+from pymoo_anon.study.proposal import ColumnLooks, Proposer, change_roles, reading_of
 from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
-from pymoo_anon.table.delimited import text_of_file
+from pymoo_anon.table.delimited import decoded
 from pymoo_anon.table.hierarchy import Hierarchy
 
 # So many pairs, columns and minimal sets are shown, and values of a column.
@@ -57,9 +56,6 @@ _RECODING_WORDS = {
 }
 _SUPPRESSED_WORDS = dict(zip(SUPPRESSED, ("stay as rows of *", "are left out"), strict=True))
 
-# Words for a measure without a column, by its role.
-_USUAL = {"sensitive": "every sensitive column", "label": "the label", "person": "rows"}
-
 
 # --- before there is a project ----------------------------------------------------------------------------------------
 
@@ -73,28 +69,31 @@ def show_beginning(screen: Screen) -> None:
             for name in projects:
                 button(name, screen.does(partial(desk.open, name)))
     heading("Or begin with a table" if projects else "Begin with a table")
-    if tables:
-        text("The first look counts who is unique, and writes nothing.")
-    else:
-        text(f"There is no table in {desk.folder.resolve()}: put a CSV, Excel or Parquet file there.")
+    none = f"There is no table in {desk.folder.resolve()}: put a CSV, Excel or Parquet file there."
+    text("The first look counts who is unique, and writes nothing." if tables else none)
     with controls():
         for name in tables:
-            button(name, screen.works(f"Reading {name}", partial(look_at, desk, name)))
+            button(name, screen.works(f"Reading {name}", partial(look_at, desk, name, screen.chosen)))
+    with controls():
+        ui.input("Sheet or table, if a file has several").bind_value(screen.chosen, "table").classes("wide")
+        ui.input("Encoding, if not UTF-8", placeholder="cp1252").bind_value(screen.chosen, "encoding")
     if "proposer" in desk.found:
         _show_table_alone(screen, **desk.found)
 
 
-def look_at(desk: Desk, name: str, job: Job) -> dict[str, Any]:
+def look_at(desk: Desk, name: str, asked: Mapping[str, str], job: Job) -> dict[str, Any]:
     """Guess the roles of columns, and count unique rows."""
     table = desk.inside(desk.folder / name)
-    proposer = Proposer(reading_of(source_of(name, desk.folder), "auto", None))
+    named, encoding = (asked.get(key) or None for key in ("table", "encoding"))
+    proposer = Proposer(reading_of(source_of(name, desk.folder, named), "auto", None, encoding))
     job.show("Counting unique rows")
     known = proposer.known
     return {"table": table, "proposer": proposer, "risk": uniqueness(proposer.frame, known) if known else None}
 
 
 def _show_table_alone(screen: Screen, table: Path, proposer: Proposer, risk: Uniqueness | None) -> None:
-    desk, project = screen.desk, table.with_name(f"{proposer.reading.source.stem}.toml")
+    desk, reading = screen.desk, proposer.reading
+    project = table.with_name(f"{reading.source.stem}.toml")
     heading(f"The risk of {table.name} as it stands")
     if risk is None:
         text("No column looks as if others knew it of a person: the roles of columns say so, and can be changed.")
@@ -112,7 +111,8 @@ def _show_table_alone(screen: Screen, table: Path, proposer: Proposer, risk: Uni
     text("Next, a project: a file with the role of each column and all that follows, which you can change.")
     words = f"Begin a project: write {project.name} and drafts of hierarchies"
     button(words, screen.works("Drafting hierarchies", begin), True)
-    screen.same_as(*(partial(command, name, table.name) for name in ("risk", "init")))
+    init = partial(command, "init", table.name, table=reading.source.table, encoding=reading.encoding)
+    screen.same_as(init, partial(command, "risk", project.name))
 
 
 def _show_risk(found: Uniqueness) -> None:
@@ -133,9 +133,8 @@ def _show_risk(found: Uniqueness) -> None:
 
 def show_table(screen: Screen) -> None:
     """Show all columns with their roles, which a click changes."""
-    desk, project, known = screen.desk, screen.desk.project(), screen.desk.text
+    desk, project = screen.desk, screen.desk.project()
     every = {own.profile.name: own for own in desk.proposer.looks}
-    looks = [own for name, own in every.items() if name in project.columns]
     n_rows = desk.proposer.profiles[0].n_rows
     text(f"{counted(n_rows, 'row', 'rows')}, {counted(len(every), 'column', 'columns')}.")
     if odd := sorted(every.keys() ^ project.columns.keys()):
@@ -143,28 +142,7 @@ def show_table(screen: Screen) -> None:
     text("A role says what becomes of a column. They are guesses: read all, and change what is wrong.")
     with ui.expansion("What the roles mean").props("dense"):
         show_rows(["role", "a column with it"], [*ROLES.items()], "Roles")
-    if undecided := project.with_role("other"):
-        text(f"Not decided: {', '.join(undecided)}. Nothing is searched until these have another role.", "warning")
-    words = ui.input("Find a column").props("dense clearable").classes("find")
-    words.set_visibility(len(looks) > 12)
-    rows = []
-    for profile, kind, guess, reason in looks:
-        role = project.columns[profile.name].role
-        told = reason if role == guess else f"your choice; the guess is {guess}: {reason}"
-        examples = " · ".join(one_line(value)[:40] for value in profile.values[:_VALUES_SHOWN])
-        rows.append([profile.name, examples, role, kind, profile, told])
-    table = show_rows(["column", "values", "role"], rows, "Columns", templates=_COLUMN_CELLS).classes("columns")
-    words.bind_value_to(table, "filter")
-
-    def change(event: Any) -> None:
-        place, role = event.args
-        name = looks[place].profile.name
-        words = f"Changing the role of {name}"
-        screen.works(words, lambda job: change_role(project, desk.proposer, name, role, known))()
-        # Until it is written, and after an error, the role is shown as it was.
-        screen.show()
-
-    table.on("role", change)
+    _show_roles(screen, project, [own for name, own in every.items() if name in project.columns])
     text(f"All roles stand in {desk.path.name}, which the commands read.")
     heading("The risk of the table as it stands")
     if "risk" in desk.found:
@@ -177,6 +155,39 @@ def show_table(screen: Screen) -> None:
     header = options.joined(reading.names or ())
     init = partial(command, "init", data, table=named, names=header, encoding=reading.encoding)
     screen.same_as(init, partial(command, "risk", desk.path.name))
+
+
+def _show_roles(screen: Screen, project: Project, looks: Sequence[ColumnLooks]) -> None:
+    known, undecided, rows = screen.desk.text, project.with_role("other"), []
+    for profile, kind, guess, reason in looks:
+        role = project.columns[profile.name].role
+        told = reason if role == guess else f"your choice; the guess is {guess}: {reason}"
+        shown = " · ".join(one_line(value)[:40] for value in profile.values[:_VALUES_SHOWN])
+        rows.append([profile.name, shown, role, kind, profile, told])
+
+    def found() -> list[str]:
+        # As the filter of the table finds them.
+        sought = (words.value or "").lower()
+        return [row[0] for row in rows if row[2] == "other" and any(sought in cell.lower() for cell in row[:3])]
+
+    def change(names: list[str], role: str) -> None:
+        told = f"Changing the role of {examples(names, plain)}"
+        screen.works(told, lambda job: change_roles(project, screen.desk.proposer, names, role, known))()
+        # Until it is written, and after an error, the role is shown as it was.
+        screen.show()
+
+    if undecided:
+        told = f"Not decided: {examples(undecided, plain)}."
+        text(f"{told} Nothing is searched until these have another role.", "warning")
+    with controls():
+        words = ui.input("Find a column").props("dense clearable").classes("find")
+        words.set_visibility(len(looks) > 12)
+        if len(undecided) > 1:
+            one = ui.select([*ROLES][:-1], value="drop", label="Role of those not decided")
+            button("Give it to all of them that are found", lambda: change(found(), one.value))
+    table = show_rows(["column", "values", "role"], rows, "Columns", templates=_COLUMN_CELLS).classes("columns")
+    words.bind_value_to(table, "filter")
+    table.on("role", lambda event: change([rows[event.args[0]][0]], event.args[1]))
 
 
 # --- step 2 -----------------------------------------------------------------------------------------------------------
@@ -204,11 +215,7 @@ def _show_file(screen: Screen, name: str, file: Path) -> None:
 
     async def take(event: Any) -> None:
         data, named = await event.file.read(), event.file.name
-
-        def given(job: Job) -> None:
-            desk.save(name, text_of_file(StringIO(data.decode("utf-8-sig")), named)[1])
-
-        screen.works("Importing", given)()
+        screen.works("Importing", lambda job: desk.save(name, decoded(data, named)))()
 
     button(f"Undo ({n_earlier})", screen.works("Undoing", lambda job: desk.undo(name))).set_enabled(n_earlier > 0)
     export = screen.does(lambda: ui.download.content(file.read_bytes(), file.name), anew=False)
@@ -249,11 +256,8 @@ def _show_levels(screen: Screen, name: str, opened: edits.OpenHierarchy) -> None
         heading("Intervals")
         with controls():
             widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20").classes("wide")
-
-            def made() -> Hierarchy:
-                return edits.with_widths(hierarchy, [numeral("widths", own) for own in parts(widths)])
-
-            button("Make intervals", change(made))
+            make = change(lambda: edits.with_widths(hierarchy, [numeral("widths", own) for own in parts(widths)]))
+            button("Make intervals", make)
 
 
 def _group_table(hierarchy: Hierarchy, level: int, opened: edits.OpenHierarchy) -> ui.table:
@@ -383,16 +387,18 @@ def _bound_fields(project: Project) -> Callable[[], str]:
     kinds = measures_by_name()
     names = {name: words for name, words in told_measures().items() if not kinds[name].numbered}
     measure = ui.select(names, value="k", label="Measure")
-    column, limit = ui.select([""], value="", label="Of"), ui.number(value=5)
+    column, limit = ui.select([""], value="", label="Of"), ui.number()
 
     def fit() -> None:
         kind = kinds[measure.value]
-        role = kind.role or ""
-        own = {name: plain(name) for name in project.with_role(role)}
-        # Not every measure of sensitive columns speaks of all of them.
-        choices = own if len(own) > 1 and not kind.every else {"": _USUAL.get(role, ""), **own}
+        own = {name: plain(name) for name in project.with_role(kind.role or "")}
+        every = {"": "every sensitive column"} if kind.every else {}
+        # The only column of a role is read unasked.
+        choices = {**every, **own} if len(own) > 1 else {"": ""}
         column.set_options(choices, value=next(iter(choices)))
         column.set_visibility(len(column.options) > 1)
+        # A bound of one measure says little or nothing of another one.
+        limit.set_value(5 if measure.value == "k" else None)
         limit.set_label(f"Bound, at {'least' if kind.maximize else 'most'}")
 
     measure.on_value_change(fit)
@@ -400,8 +406,8 @@ def _bound_fields(project: Project) -> Callable[[], str]:
 
     def spelled() -> str:
         sign = ">=" if kinds[measure.value].maximize else "<="
-        if limit.value is None:
-            raise ValueError("a bound must be a number, got none")
+        if limit.value is None or limit.value < 0:
+            raise ValueError(f"a bound must be a number of at least 0, got {limit.value or 'none'}")
         bound = f"{measure.value}{':' * bool(column.value)}{column.value}{sign}{value_of(limit)}"
         constraint(bound, Roles(project.sensitive, project.label, project.person))
         return bound
@@ -417,6 +423,7 @@ def _recoding_fields(project: Project, search: dict[str, Any]) -> Callable[[], d
     recoding = ui.select(_RECODING_WORDS, value=before, label="Recoding")
     limit = str(search.get("suppression", options.Settings.suppression))
     rule = ui.input("Suppress at most: a share, or rows", value=limit).classes("wide")
+    rule.bind_visibility_from(recoding, "value", lambda chosen: chosen != "local")
     suppressed = ui.select(_SUPPRESSED_WORDS, value=project.suppressed, label="Suppressed rows")
     objectives = ui.select(measures, multiple=True, value=goals, label="Trade off").classes("wide")
     return lambda: {

@@ -35,6 +35,9 @@
     window.frontChart.choose(made.view, inside, () => rows, (point) => emitEvent("point", point));
   }
 
+  // Back and forward of the browser.
+  window.addEventListener("popstate", () => emitEvent("step", new URLSearchParams(location.search).get("step") ?? 1));
+
   window.frontChart.draw = (name, data, shown) => {
     const place = document.getElementById(name);
     if (!place) return;

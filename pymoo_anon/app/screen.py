@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,11 +15,15 @@ from pymoo_anon.app.desk import TOLD, Desk, Job, NotYetError
 from pymoo_anon.study.options import measures_in
 from pymoo_anon.study.project import change_project
 
-# Words for the project file and the command line, and for the page.
+# Patterns of words for the project file and the command line, and words for the page.
 _ADVICE = {
     'replace "other" by': "give it at step 1 the role",
     'suppressed = "drop" leaves them out': "step 3 can leave them out",
-    "suppression must be Violating or 0": 'suppress at most must be "violating:0.01" or 0',
+    r"suppression must be Violating or 0 (where .*), as in .*": r'change "Suppress at most" to violating:0.01 or 0 \1',
+    r"name one: --table NAME of init, table in \[data\]": "name one as Sheet or table, and choose the file again",
+    r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",
+    r", keep=\{.* beside its role": " above",
+    "belongs to another search$": "is of a search with other settings: search again",
     "release --local": "at step 6 every class at levels of its own",
     "--force replaces it, --output names": "the box beside the button replaces it, or name",
 }
@@ -94,9 +99,12 @@ class Screen:
         return place
 
     def go_to(self, step: int) -> None:
-        """Show another step."""
-        self._step = step
-        ui.navigate.history.replace(f"?step={step}")
+        """Show another step, and let the browser go back to this one."""
+        ui.navigate.history.push(f"?step={step}")
+        self._turn_to(step)
+
+    def _turn_to(self, step: int) -> None:
+        self._step = min(max(step, 1), len(self._links))
         self.show()
 
     # --- the page -----------------------------------------------------------------------------------------------------
@@ -107,6 +115,7 @@ class Screen:
         ui.add_css(Path(__file__).with_name("screen.css"))
         ui.add_head_html('<script src="front.js" defer></script>')
         ui.on("point", lambda event: self.on_point(int(event.args)))
+        ui.on("step", lambda event: self._turn_to(int(event.args)))
         desk, folder = self.desk, plain(self.desk.folder.resolve().name)
         with ui.element("header"):
             with ui.element("div").classes("project"):
@@ -176,7 +185,7 @@ class Screen:
 def in_steps(advice: str) -> str:
     """Return advice for the command line in words of the page."""
     for words, own in _ADVICE.items():
-        advice = advice.replace(words, own)
+        advice = re.sub(words, own, advice)
     return advice
 
 

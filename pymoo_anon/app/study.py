@@ -13,7 +13,7 @@ from nicegui import ui
 from pymoo.core.algorithm import Algorithm
 
 from pymoo_anon._files import check_free
-from pymoo_anon._messages import counted, error_text, listed
+from pymoo_anon._messages import counted, error_text, examples, listed
 from pymoo_anon.app.desk import Desk, Job
 from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, in_steps, parts, show_rows, text
 from pymoo_anon.problems.front import Choice, Front
@@ -40,6 +40,9 @@ _DRAW_SECONDS = 0.5
 
 # So many points stand side by side.
 _MOST_BESIDE = 3
+
+# So many columns of a role are named.
+_MOST_NAMED = 12
 
 # Entries of the head of a report, beside its files.
 _SIGNED = ("owner", "recipients", "purpose")
@@ -156,8 +159,11 @@ def show_front(screen: Screen) -> None:
     known = told_measures()
     told = {one.short: known[one.short] for one in study.problem.measured if one.short in known}
     text(f"{'; '.join(told.values())}.")
+    own = "its level: 0 keeps its values, and the highest"
+    if not isinstance(study.problem, LatticeProblem):
+        own = "the number of its groups: 1"
     if study.table.quasi_identifiers:
-        text("Below a column's name stands its level: 0 keeps its values, and the highest leaves nothing of them.")
+        text(f"Below a column's name stands {own} leaves nothing of them.")
     table, below = _point_table(study), ui.element("div").classes("part")
 
     def show_chosen() -> None:
@@ -240,7 +246,7 @@ def show_release_step(screen: Screen) -> None:
     study = screen.desk.study
     project = study.project
     heading("What leaves")
-    rows = [(role, listed(names), told) for role, told in ROLES.items() if (names := project.with_role(role))]
+    rows = [(role, examples(own, str, _MOST_NAMED), ROLES[role]) for role in ROLES if (own := project.with_role(role))]
     show_rows(["role", "columns", "what becomes of them"], rows, "What leaves")
     for name in project.with_role("keep"):
         why = ui.input(f"Why {name} may leave as it stands", value=project.columns[name].reason or "")
@@ -257,7 +263,6 @@ def show_release_step(screen: Screen) -> None:
 
 def _show_release(screen: Screen, study: Study) -> None:
     desk, project, chosen = screen.desk, study.project, screen.chosen
-    usual = project.documents.name
     options = {name: name or "the choice" for name in [*[None] * desk.has(CHOICE), *project.audiences]}
     if not options:
         raise ValueError("No point is chosen yet: step 5 chooses one.")
@@ -268,7 +273,7 @@ def _show_release(screen: Screen, study: Study) -> None:
     with controls():
         audience = ui.select(options, label="Audience").bind_value(chosen, "audience")
         audience.set_visibility(bool(project.audiences))
-        output = ui.input("File", value=usual).bind_value(chosen, "output")
+        output = ui.input("File, if not the usual one").bind_value(chosen, "output")
         anyway = ui.input("Release anyway, because", placeholder="only where it is refused").classes("wide")
         anyway.bind_value(chosen, "anyway")
         local = check_box("Every class at levels of its own, which loses less")
@@ -279,8 +284,7 @@ def _show_release(screen: Screen, study: Study) -> None:
         force = check_box("Replace a release of this name")
 
         def asked() -> dict[str, Any]:
-            place = None if output.value == usual else output.value
-            return {"output": place, "anyway": anyway.value or None, "local": bool(local.value)}
+            return {"output": output.value or None, "anyway": anyway.value or None, "local": bool(local.value)}
 
         def make(job: Job) -> None:
             given = asked()
@@ -305,10 +309,9 @@ def _show_last(study: Study) -> None:
     if (told := last.evidence) is not None:
         book, own = beside(path, CODEBOOK).name, beside(path, EVIDENCE).name
         text(f"{path.name}, with {book} for its readers and {own} for you alone.")
-        numbers = ["promised", "recounted"]
-        claims = claim_rows(told["claims"])
-        show_rows(["measure", *numbers, "holds"], claims, "Promised and recounted", right=numbers)
-        text(said_of(pd.DataFrame(told["columns"]), pd.DataFrame(told["uniqueness"])))
+        titles, uniqueness = ["measure", "promised", "recounted", "holds"], pd.DataFrame(told["uniqueness"])
+        show_rows(titles, claim_rows(told["claims"]), "Promised and recounted", right=titles[1:3])
+        text(said_of(pd.DataFrame(told["columns"]), uniqueness), "warning" if uniqueness["unique"].any() else "good")
         text("The promises are against whoever knows quasi-identifiers, and no sensitive column.")
 
 

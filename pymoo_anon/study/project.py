@@ -28,7 +28,7 @@ ROLES = {
     "person": "tells whose row it is, where a person has several rows; it is not released",
     "identifier": "names a person; it is not released",
     "keep": "it is released as it stands, and nothing protects it: who knows it of a person may find the row; where it "
-    'singles persons out, reason = "because ..." says why in at least five words',
+    "singles persons out, its reason must say why in at least five words",
     "drop": "is of no use; it is not released",
     "other": "not decided: nothing runs until it has one of the roles above",
 }

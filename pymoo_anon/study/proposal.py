@@ -333,23 +333,27 @@ class Proposer:
         )
 
 
-def change_role(project: Project, proposer: Proposer, name: str, role: str, known: str | None = None) -> None:
-    """Write the role of a column, and draft its hierarchy if it needs one.
+def change_roles(
+    project: Project, proposer: Proposer, names: Sequence[str], role: str, known: str | None = None
+) -> None:
+    """Write the role of columns, and draft the hierarchies that it needs.
 
     `known` is the content of the project file that is changed. ValueError is raised where it is another one by now, or
-    no hierarchy fits the column.
+    no hierarchy fits a column.
     """
-    own, folder = project.columns[name], project.path.parent
+    folder, files_by_name = project.path.parent, dict(zip(project.columns, file_names([*project.columns]), strict=True))
     # With keys of another role the file would be refused.
-    changes: dict[str, Any] = {"role": role, **{key: None for key, other in OF_ROLE.items() if other != role}}
-    if role == "keep" and "level" not in own.coarse:
-        changes["hierarchy"] = None
-    if role == "quasi-identifier" and own.hierarchy is None:
-        columns = list(project.columns)
-        file = changes["hierarchy"] = f"{HIERARCHIES}/{dict(zip(columns, file_names(columns), strict=True))[name]}"
-        if not (folder / file).exists():
-            write_new(folder, {file: proposer.draft(name)}, project.files, False)
-    change_project(project.path, {("columns", name, key): value for key, value in changes.items()}, known)
+    same = {"role": role, **{key: None for key, other in OF_ROLE.items() if other != role}}
+    changes: dict[tuple[str, ...], Any] = {("columns", name, key): own for name in names for key, own in same.items()}
+    for name in names:
+        own = project.columns[name]
+        if role == "keep" and "level" not in own.coarse:
+            changes["columns", name, "hierarchy"] = None
+        if role == "quasi-identifier" and own.hierarchy is None:
+            file = changes["columns", name, "hierarchy"] = f"{HIERARCHIES}/{files_by_name[name]}"
+            if not (folder / file).exists():
+                write_new(folder, {file: proposer.draft(name)}, project.files, False)
+    change_project(project.path, changes, known)
 
 
 class KnownColumns(NamedTuple):

@@ -251,10 +251,10 @@ def _places(hierarchy: Hierarchy, level: int, named: int, labels: Sequence[Hasha
     if not 1 <= level <= hierarchy.length:
         raise ValueError(f"level must be from 1 to {hierarchy.length}, got {level!r}")
     unknown = [label for label in labels if label not in hierarchy.labels[named]]
-    if unknown or not labels:
-        raise ValueError(
-            f"level {named} must have the groups that are named, got {examples(unknown) or 'none'} without one"
-        )
+    if not labels:
+        raise ValueError(f"a change must name at least one group of level {named}, got none")
+    if unknown:
+        raise ValueError(f"level {named} must have the groups that are named, got {examples(unknown)} without one")
     return [place for place, label in enumerate(hierarchy.columns()[named]) if label in labels]
 
 

@@ -135,7 +135,7 @@ def test_any_table_can_be_begun_under_the_name_that_init_gives(folder):
     with closing(sqlite3.connect("data.sqlite")) as database:
         pd.read_csv("mine.csv", dtype=str).to_sql("my persons", database, index=False)
     for name, stem, n_rows in (("odd.csv", "odd", None), ("mine.csv", "mine", 40), ("data.sqlite", "my_persons", 40)):
-        found = project.look_at(Desk(folder), name, Job(""))
+        found = project.look_at(Desk(folder), name, {}, Job(""))
         assert getattr(found["risk"], "n_rows", None) == n_rows
         assert found["proposer"].reading.source.stem == stem
         assert f"{stem}.toml" in found["proposer"].propose(folder / f"{stem}.toml").texts

@@ -99,6 +99,10 @@ def test_the_whole_way_is_that_of_the_commands(browser):
         page.get_by_label("role of race").select_option("drop")
         see(page, "your choice; the guess is quasi-identifier")
         press(page, re.compile("Hierarchies"))
+        see(page, "Levels")
+        page.go_back()
+        see(page, "All roles stand in people.toml")
+        page.go_forward()
         page.locator(".groups tbody .q-checkbox").nth(0).click()
         page.get_by_label("Label", exact=True).fill("youngest")
         press(page, "Rename")
@@ -228,6 +232,11 @@ def test_a_hierarchy_is_edited_by_hand_and_every_change_is_undone(browser):
             {"name": "town.csv", "mimeType": "text/csv", "buffer": b"Bonn;DE;*\nParis;FR;*\nRome;IT;*\n"}
         )
         see(page, re.compile("values of the column without a row: 'Turin'"))
+        page.locator("input[type=file]").set_input_files(
+            {"name": "town.csv", "mimeType": "text/csv", "buffer": b"K\xf6ln;DE;*\n"}
+        )
+        see(page, re.compile("town.csv must be text in UTF-8 or UTF-16, got the byte 0xf6 in line 1"))
+        press(page, "Close")
         texts.append("")
         while texts:
             press(page, f"Undo ({len(texts)})")

@@ -8,7 +8,7 @@ from command import own
 
 from pymoo_anon.study.names import MEASURES, source_of
 from pymoo_anon.study.project import ColumnDecision, change_project, read_project
-from pymoo_anon.study.proposal import Proposer, change_role, known_columns, reading_of
+from pymoo_anon.study.proposal import Proposer, change_roles, known_columns, reading_of
 from pymoo_anon.study.tables import in_words, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
 from pymoo_anon.table.hierarchy_edits import change_hierarchy, open_hierarchy
@@ -53,22 +53,22 @@ def test_a_file_that_changed_meanwhile_or_would_be_none_is_left_alone():
 def test_a_quasi_identifier_gets_a_draft_and_other_roles_lose_their_wishes():
     own(zip={"role": "quasi-identifier", "hierarchy": "trees/zip.csv", "levels": [0, 1], "weight": 2})
     proposer = Proposer(reading_of(source_of("mine.csv", Path()), "auto", None))
-    change_role(read_project(MINE), proposer, "zip", "drop")
+    change_roles(read_project(MINE), proposer, ["zip"], "drop")
     assert read_project(MINE).columns["zip"].role == "drop"
-    change_role(read_project(MINE), proposer, "zip", "quasi-identifier")
-    change_role(read_project(MINE), proposer, "sex", "keep")
+    change_roles(read_project(MINE), proposer, ["zip"], "quasi-identifier")
+    change_roles(read_project(MINE), proposer, ["sex"], "keep")
     assert read_project(MINE).columns["sex"] == ColumnDecision("keep", None)
     own(sex={"role": "keep", "hierarchy": "trees/sex.csv", "level": 1, "reason": "it is known of all"})
-    change_role(read_project(MINE), proposer, "sex", "quasi-identifier")
+    change_roles(read_project(MINE), proposer, ["sex"], "quasi-identifier")
     assert read_project(MINE).columns["sex"] == ColumnDecision("quasi-identifier", Path("trees/sex.csv"))
     assert not Path("hierarchies").exists()
-    change_role(read_project(MINE), proposer, "diagnosis", "quasi-identifier")
+    change_roles(read_project(MINE), proposer, ["diagnosis"], "quasi-identifier")
     project = read_project(MINE)
     assert project.quasi_identifiers["diagnosis"] == Path("hierarchies/diagnosis.csv")
     assert project.quasi_identifiers["zip"] == Path("trees/zip.csv")
     assert "flu;" in Path("hierarchies/diagnosis.csv").read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="role must be one of"):
-        change_role(project, proposer, "note", "secret")
+        change_roles(project, proposer, ["note"], "secret")
 
 
 def test_columns_that_others_may_know_are_guessed_or_given():
