@@ -29,7 +29,7 @@ def check_installed(kind: str) -> None:
         raise ValueError(f"{' and '.join(packages)} must be installed for it: pip install 'pymoo_anon[{extra}]'")
 
 
-def read_whole(source: Source) -> Any:
+def read_source(source: Source) -> Any:
     """Read a table of a workbook or database into memory, as pandas or Arrow."""
     check_installed(source.kind)
     if source.kind == "database":

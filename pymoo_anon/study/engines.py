@@ -24,7 +24,7 @@ import narwhals as nw
 import pandas as pd
 
 from pymoo_anon._messages import counted, examples, repeated
-from pymoo_anon.study.databases import POSTGRES, check_installed, identifier, read_whole, write_workbook
+from pymoo_anon.study.databases import POSTGRES, check_installed, identifier, read_source, write_workbook
 from pymoo_anon.study.names import Reading, Source, checksum, header_of
 from pymoo_anon.table import delimited
 from pymoo_anon.table.frames import as_text, opened
@@ -127,7 +127,7 @@ def _frame_of(source: Source, engine: str) -> Any:
             raise ValueError("it must come with the name of a table: --table NAME, or table in [data]")
         return _in_utc(import_module("duckdb").connect(str(source.path), read_only=True)).table(source.table)
     if source.kind in ("excel", "sqlite", "database"):
-        return registered(read_whole(source))
+        return registered(read_source(source))
     assert source.path is not None
     if source.kind == "json":
         return _json_lines(source.path)

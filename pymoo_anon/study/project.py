@@ -298,8 +298,8 @@ def read_project(path: Path, decided: bool = True) -> Project:
         search["require"] = [*search.get("require", []), *adversaries]
     if "file" not in data:
         raise ValueError(f"{path}: [data] must have a key file, which names the table")
-    source = _place(path, "data", data)
-    target = _place(path, "release", {"file": f"{path.stem}-release.csv", **release})
+    source = _source(path, "data", data)
+    target = _source(path, "release", {"file": f"{path.stem}-release.csv", **release})
     reading = Reading(source, **{key: value for key, value in data.items() if key not in ("file", "table", "missing")})
     columns = {name: _column(path, name, value) for name, value in given["columns"].items()}
     if decided:
@@ -332,7 +332,7 @@ def _content(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}{hint}") from None
 
 
-def _place(path: Path, table: str, given: Mapping[str, Any]) -> Source:
+def _source(path: Path, table: str, given: Mapping[str, Any]) -> Source:
     try:
         return source_of(given["file"], path.parent, given.get("table"))
     except ValueError as error:

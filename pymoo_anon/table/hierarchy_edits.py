@@ -190,7 +190,7 @@ def merged(hierarchy: Hierarchy, level: int, labels: Sequence[Hashable], new: Ha
     >>> merged(cities, 1, ["FR", "DE"], "EU").labels[1:]
     (('EU', 'IT'), ('south',))
     """
-    places = _places(hierarchy, level, level, labels)
+    places = _values_of(hierarchy, level, level, labels)
     _check_free(hierarchy, level, new, labels)
     first = hierarchy.columns()[level].index(labels[0])
     return _regrouped(hierarchy, level, places, new, first)
@@ -203,7 +203,7 @@ def moved(hierarchy: Hierarchy, level: int, members: Sequence[Hashable], label: 
     >>> moved(cities, 1, ["Paris"], "DE").groups.tolist()
     [[0, 1, 2], [0, 0, 1], [0, 0, 1]]
     """
-    places = _places(hierarchy, level, level - 1, members)
+    places = _values_of(hierarchy, level, level - 1, members)
     if label not in hierarchy.labels[level]:
         raise ValueError(f"level {level} must have the groups that are named, got {label!r} without one")
     return _regrouped(hierarchy, level, places, label, hierarchy.columns()[level].index(label))
@@ -215,7 +215,7 @@ def split(hierarchy: Hierarchy, level: int, members: Sequence[Hashable], new: Ha
     >>> split(Hierarchy.flat(["Bonn", "Paris"]), 1, ["Bonn"], "DE").labels[1]
     ('DE', '*')
     """
-    places = _places(hierarchy, level, level - 1, members)
+    places = _values_of(hierarchy, level, level - 1, members)
     _check_free(hierarchy, level, new)
     return _regrouped(hierarchy, level, places, new)
 
@@ -246,7 +246,7 @@ def with_widths(hierarchy: Hierarchy, widths: Sequence[float]) -> Hierarchy:
     return Hierarchy([hierarchy.domain, *columns, [ROOT] * hierarchy.n_values])
 
 
-def _places(hierarchy: Hierarchy, level: int, named: int, labels: Sequence[Hashable]) -> list[int]:
+def _values_of(hierarchy: Hierarchy, level: int, named: int, labels: Sequence[Hashable]) -> list[int]:
     """Find the values with some labels at a level, or raise."""
     if not 1 <= level <= hierarchy.length:
         raise ValueError(f"level must be from 1 to {hierarchy.length}, got {level!r}")

@@ -70,7 +70,7 @@ _SHARES = np.linspace(0, 1, 21)
 
 def risks_view(subject: Subject, member: Member) -> View:
     """List the risks of identification and the estimates for the population."""
-    sides = _sides(subject, member)
+    sides = _before_and_after(subject, member)
     highest, mean = zip(*(highest_and_mean_risk(own.persons) for own in sides.values()), strict=True)
     found = {"prosecutor, highest": highest, "marketer": mean}
     if subject.population is not None:
@@ -121,7 +121,7 @@ def _in_population(population: Microdata, classes: EquivalenceClasses) -> float 
 
 
 def _at_risk(subject: Subject, member: Member) -> Table:
-    limits, sides = sorted({*_RISKS, subject.threshold}, reverse=True), _sides(subject, member)
+    limits, sides = sorted({*_RISKS, subject.threshold}, reverse=True), _before_and_after(subject, member)
     columns, rows = ("risk above", *_shares(sides), ("classes smaller than", "whole")), []
     for limit in limits:
         enough, shares = smallest_k(limit), []
@@ -133,7 +133,7 @@ def _at_risk(subject: Subject, member: Member) -> Table:
     return Table.of("at_risk", title, columns, rows, "at_risk")
 
 
-def _sides(subject: Subject, member: Member) -> dict[str, Member]:
+def _before_and_after(subject: Subject, member: Member) -> dict[str, Member]:
     """Return the release, and inside the raw table."""
     return {"release": member} if subject.external else {"raw table": subject.raw, "release": member}
 
@@ -148,7 +148,7 @@ def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
         return ["Unique people in the population were not estimated: its size is not stated."], []
     if subject.table.person is not None:
         return ["Unique people in the population were not estimated: a person may have several rows."], []
-    sides = _sides(subject, member).items()
+    sides = _before_and_after(subject, member).items()
     named = {title: population_uniques(own.sizes, n) for title, own in sides if len(own.sizes)}
     said, found = [f"{title[0].upper()}{title[1:]}: {_range(one)}" for title, one in named.items()], named.values()
     rows = []
@@ -173,7 +173,7 @@ def _range(found: PopulationUniques) -> str:
 
 def inference_view(subject: Subject, member: Member) -> View:
     """List the possible inferences about each released sensitive column."""
-    sides = _sides(subject, member)
+    sides = _before_and_after(subject, member)
     found = [(one_line(name), [own.inferences[name] for own in sides.values()]) for name in subject.released_sensitive]
     words = _said(subject, [(name, own[-1]) for name, own in found if own[-1].worst])
     tables = [_inferred(subject, found)] if found else []
