@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import ceil
 from pathlib import Path
 
 # Loading it here, an interrupt ends the command before its work.
@@ -92,7 +93,9 @@ def _say_the_end(console: Console, found: Found, settings: Settings, path: Path)
     points = counted(n, "point", "points") if shown == n else f"{shown} of {n:,} points"
     tell(console, f"{points}, {proof}. All: {path}{'' if settings.wide else ', --wide'}")
     if settings.project is not None:
-        tell(console, f'Next: pymoo-anon pick {settings.project.path} --require "k>=5"')
+        problem = found.front.problem
+        k = max([5, *(ceil(one.bound) for one in problem.constraints if problem.names[one.objective] == "k")])
+        tell(console, f'Next: pymoo-anon pick {settings.project.path} --require "k>={k}"')
 
 
 def front_table(front: Front, width: int | None = None) -> Table:
