@@ -45,10 +45,15 @@ def test_missing_values_of_an_own_table():
         assert read_project(Path(missing, "mine.toml"), decided=False).missing == missing
 
 
-@pytest.mark.parametrize(("required", "offered"), [("k>=8", 8), ("k>=2", 5), ("l>=2", 5)])
+@pytest.mark.parametrize(("required", "offered"), [("k>=8", 8), ("k>=2", 5), ("k<=8", 5), ("l>=2", 5)])
 def test_the_next_command_asks_for_no_less_than_the_search(required, offered):
     said = run("search", *own(diagnosis="sensitive"), "--require", required)
     assert said.splitlines()[-1] == f'Next: pymoo-anon pick mine.toml --require "k>={offered}"'
+
+
+def test_the_next_command_asks_for_no_fewer_persons_than_the_search():
+    said = run("search", *own(note="person"), "--require", "k>=8")
+    assert said.splitlines()[-1] == 'Next: pymoo-anon pick mine.toml --require "k>=8"'
 
 
 def test_a_hierarchy_without_a_root_is_a_warning():
