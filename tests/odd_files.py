@@ -23,6 +23,7 @@ FILES = {
     "sqlite.csv": b"SQLite format 3\0" + bytes(99),
     "parquet.csv": b"PAR1" + bytes(99),
     "duck.csv": bytes(8) + b"DUCK" + bytes(99),
+    "duck.db": bytes(8) + b"DUCK" + bytes(99),
     "cut.sqlite": b"SQLite format 3\0" + bytes(50),
     "none.sqlite": b"",
     "empty.xlsx": b"",

@@ -24,13 +24,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import (
-    ArchiveOutput,
-    Search,
-    has_own_columns,
-    in_type_of_problem,
-    options_of,
-)
+from pymoo_anon.algorithms.common import ArchiveOutput, Search, has_own_columns, in_type_of_problem, options_of
 from pymoo_anon.fronts.archive import (
     BoxArchive,
     ParetoArchive,
@@ -45,12 +39,14 @@ from pymoo_anon.operators.levels import (
     LevelNeighborhood,
     Neighborhood,
     SingleStepMutation,
+    check_levels,
 )
 from pymoo_anon.operators.strings import (
     BitStringNeighborhood,
     BitStringSampling,
     PartitionCrossover,
     RandomImmigrantMutation,
+    check_strings,
 )
 from pymoo_anon.problems.bitstrings import BitStringProblem
 from pymoo_anon.proofs.instance import StringSpace, asks_no_more, goal_of
@@ -121,6 +117,9 @@ class ParetoLocalSearch(Search):
         self.neighborhood: Neighborhood = operators["neighborhood"]
         self.crossover: Crossover = operators["crossover"]
         self.mutation: Mutation = operators["mutation"]
+        for kind, check in ((LevelNeighborhood, check_levels), (BitStringNeighborhood, check_strings)):
+            if type(self.neighborhood) is kind:
+                check(problem)
         self.front = ParetoArchive()
         if self.epsilon is not None:
             own = has_own_columns(problem)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import ceil
 from pathlib import Path
 
 # Loading it here, an interrupt ends the command before its work.
@@ -17,6 +18,7 @@ from rich.text import Text
 
 from pymoo_anon._messages import counted, magnitude, plain
 from pymoo_anon.cli.console import GAP, new_table, tell, working
+from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.journal import Journal
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -92,7 +94,9 @@ def _say_the_end(console: Console, found: Found, settings: Settings, path: Path)
     points = counted(n, "point", "points") if shown == n else f"{shown} of {n:,} points"
     tell(console, f"{points}, {proof}. All: {path}{'' if settings.wide else ', --wide'}")
     if settings.project is not None:
-        tell(console, f'Next: pymoo-anon pick {settings.project.path} --require "k>=5"')
+        bounds = (one for one in found.front.problem.constraints if one.at_least and one.objective.known is None)
+        k = max([5, *(ceil(one.bound) for one in bounds if isinstance(one.objective, KAnonymity))])
+        tell(console, f'Next: pymoo-anon pick {settings.project.path} --require "k>={k}"')
 
 
 def front_table(front: Front, width: int | None = None) -> Table:

@@ -361,8 +361,8 @@ def distribution(vectors: Mapping[Hashable, Vector]) -> pd.DataFrame:
     >>> found[["mean", "minimum", "median", "worst off"]].to_numpy().tolist()
     [[3.4, 3.0, 3.0, 6.0], [5.8, 3.0, 7.0, 3.0]]
     """
-    if not vectors:
-        raise ValueError("vectors must name at least one vector, got none")
+    if not isinstance(vectors, Mapping) or not vectors:
+        raise ValueError(f"vectors must be a dict of at least one name and its vector, got {vectors!r:.80}")
     aligned = align(list(vectors.values()))
     rows = []
     for vector, oriented in zip(vectors.values(), aligned.values, strict=True):

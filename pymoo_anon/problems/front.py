@@ -425,7 +425,7 @@ def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
 def points_of(problem: Any, res: Any) -> Array:
     """Return the (n, n_var) points of a result or an array."""
     X = res.X if isinstance(res, Result | Front) else res
-    if isinstance(res, Result) and X is None:
+    if np.shape(X) == (0,) or (isinstance(res, Result) and X is None):
         X = np.empty((0, problem.n_var), dtype=problem.vtype)
     if X is None or isinstance(X, str | bytes | dict):
         raise TypeError(f"res must be what minimize returned or an array of points, got {type(res).__name__}")

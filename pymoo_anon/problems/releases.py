@@ -162,10 +162,9 @@ def _parts_in(classes: EquivalenceClasses, tuples: DistinctTuples) -> Ints:
     own = classes.tuples
     pairs = (own.codes, tuples.codes), (own.counts, tuples.counts)
     if own is not tuples and not all(np.array_equal(*pair) for pair in pairs):
-        raise ValueError(
-            f"releases must be of one table, got one of {tuples.n_rows:,} rows and one of {own.n_rows:,} rows, or with "
-            "other values"
-        )
+        n, other = tuples.n_rows, own.n_rows
+        got = f"two of {n:,} rows with other values" if n == other else f"one of {n:,} rows and one of {other:,} rows"
+        raise ValueError(f"releases must be of one table, got {got}")
     return partition_of(classes)
 
 

@@ -260,7 +260,7 @@ def guaranteed_sums(
 
     Raises:
         KeyError: The release lacks a column.
-        ValueError: As `guaranteed_counts`.
+        ValueError: As `guaranteed_counts`, or the column holds texts and no number.
     """
     return _Answers(release, meanings, where or {}, column).sum()
 
@@ -311,7 +311,11 @@ class _Answers:
         self.shares, (self.certain, self.possible) = np.ones(len(rows)), np.ones((2, len(rows)), dtype=bool)
         for i, (name, wanted) in enumerate(asked.items()):
             codes, labels = pd.factorize(rows[f"column {i}"])
-            found = [_matched(own, wanted) for own in _parts_of(name, labels, meanings)]
+            parts = _parts_of(name, labels, meanings)
+            values = list(dict.fromkeys(part for own in parts for part in own if part))
+            if name == column and values and not _matched(values, None).numbers:
+                raise ValueError(f"column {name!r} must hold numbers to be summed, got {examples(values)}")
+            found = [_matched(own, wanted) for own in parts]
             others = {label for label, own in zip(labels, found, strict=True) if not own.met}
             if isinstance(wanted, frozenset) and (several := sorted(filter(None, wanted & others))):
                 raise ValueError(f"where must ask {name!r} for values, got labels of several: {examples(several)}")
@@ -409,7 +413,7 @@ def number_or_day(text: str | None) -> float | None:
     return float(found) if is_number(found) else None
 
 
-def _matched(parts: list[Meaning], wanted: _Wanted) -> _Match:
+def _matched(parts: Sequence[Meaning], wanted: _Wanted) -> _Match:
     found = [_matched_part(part, wanted) for part in parts]
     if not found:
         return _ANYTHING

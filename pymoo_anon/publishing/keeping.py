@@ -122,7 +122,7 @@ class Kept:
             ValueError: One is none.
         """
         numbers = [spelled(value, Decimal) for value in values]
-        if wrong := [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))]:
+        if wrong := {v: None for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))}:
             raise ValueError(f"column {name!r} must hold numbers to be {self.words}, got {examples(wrong)}")
         return [Fraction(str(own)) for own in numbers]
 

@@ -332,7 +332,8 @@ def _json_lines(path: Path) -> Any:
     if not keys:
         raise ValueError("it must have at least one line, an object with a key, got none")
     if twice := {name for (name,) in keys} ^ {*types}:
-        raise ValueError(f"its keys must differ in more than case, got {examples(sorted(twice))}")
+        alike = sorted(name for (name,) in keys if name.lower() in {*map(str.lower, twice)})
+        raise ValueError(f"its keys must differ in more than case, got {examples(alike)}")
     if nested := [name for name, own in types.items() if own.startswith(("STRUCT", "MAP")) or own.endswith("]")]:
         raise ValueError(f"its values must be single ones, got lists or objects in {examples(nested)}; take them out")
     kept = {name: own if own in ("BIGINT", "DOUBLE", "BOOLEAN") else "VARCHAR" for name, own in types.items()}

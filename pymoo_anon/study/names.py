@@ -164,12 +164,13 @@ class Source(NamedTuple):
         for endings, (is_a, next_step) in _UNREAD.items():
             if name.endswith(endings):
                 raise ValueError(f"{self} must be a CSV file, got {is_a}; {next_step}")
-        if self.path is not None and self.kind == "csv" and not name.endswith(".deid"):
+        if self.path is not None and self.kind in ("csv", "sqlite") and not name.endswith(".deid"):
             with self.path.open("rb") as file:
                 head = file.read(_MARKED_BYTES)
-            for place, mark, is_a, next_step in _FORMATS:
+            wanted, others = ("a CSV file", _FORMATS) if self.kind == "csv" else ("an SQLite database", _FORMATS[-1:])
+            for place, mark, is_a, next_step in others:
                 if head[place:].startswith(mark):
-                    raise ValueError(f"{self} must be a CSV file, got {is_a}; {next_step}")
+                    raise ValueError(f"{self} must be {wanted}, got {is_a}; {next_step}")
 
     def __str__(self) -> str:
         if self.table is None:

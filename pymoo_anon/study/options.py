@@ -198,6 +198,7 @@ def _reader(words: str, holds: Callable[[Any], bool], made: Reader) -> Reader:
 read_text = _reader("text", lambda value: isinstance(value, str) and value != "" and "\0" not in value, str)
 read_truth = _reader("true or false", lambda value: isinstance(value, bool), bool)
 read_number = _reader("a number", _is_finite, float)
+read_positive = _reader("a positive number", lambda value: _is_finite(value) and value > 0, float)
 read_seconds = _reader("a positive number of seconds", lambda value: _is_finite(value) and value > 0, float)
 read_texts = _reader('a list of texts such as ["a", "b"]', _are_texts, tuple[str, ...])
 read_levels = _reader(

@@ -58,7 +58,7 @@ _COLUMN = {
     "reason": options.read_text,
     "levels": options.read_levels,
     "weight": options.read_number,
-    "round": options.read_number,
+    "round": options.read_positive,
     "clip": options.read_ends,
     "level": options.read_whole(0),
     "mean": options.read_truth,
@@ -156,7 +156,8 @@ class Project:
     def for_audience(self, name: str) -> Project:
         """Return the project with the file of the release of an audience."""
         if name not in self.audiences:
-            raise ValueError(f"audience must be one of {examples(list(self.audiences)) or 'none'}, got {name!r}")
+            known = examples(list(self.audiences)) or "the [[audience]] tables of the project, which has none"
+            raise ValueError(f"audience must be one of {known}, got {name!r}")
         path, table, file = self.release.path, self.release.table, self.audiences[name].get("file")
         if file is None and table is not None:
             return replace(self, release=self.release._replace(table=f"{table}-{name}"))

@@ -393,6 +393,9 @@ def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, s
         if not sign or role not in ROLES:
             raise ValueError(f"--role must be PATTERN=ROLE, with a role of {', '.join(ROLES)}, got {text!r}")
         found = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
+        # A blank may be a no-break one.
+        alike = [name for name in names if name.split() == pattern.split()]
+        found = found or alike * (len(alike) == 1)
         if not found:
             raise ValueError(f"--role {text!r} matches no column; the columns are {examples(names)}")
         asked.update(dict.fromkeys(found, (role, f"--role {text!r} says so")))

@@ -61,7 +61,8 @@ class Combinations:
             listed = ", ".join(f"{count} in {name!r}" for name, count in gaps.items())
             raise ValueError(
                 f"frame must have no missing values, got {int(self.weights[~complete].sum())} of {n_rows} rows with "
-                f"some: {listed}; missing='drop' leaves these rows out, missing='keep' makes them a value of their own"
+                f"some: {listed}; "
+                'missing = "drop" leaves these rows out, missing = "keep" makes them a value of their own'
             )
         if not complete.any():
             raise ValueError(f"frame must have a row without missing values, got {n_rows} rows that all have some")

@@ -172,7 +172,7 @@ def _find_unknown(domain: Sequence[str], values: list[Any], found: _Findings) ->
     unknown = [value for value, place in zip(present, places, strict=True) if place < 0]
     found.add("error", "values of the column without a row", map(repr, ascending(unknown)))
     if "" not in domain and any(map(is_missing, values)):
-        found.add("note", "the column has missing values, the file no row for them: missing='keep' adds one")
+        found.add("note", 'the column has missing values, the file no row for them: missing = "keep" adds one')
     held = set(places.tolist())
     idle = (repr(value) for i, value in enumerate(domain) if i not in held and value)
     found.add("note", "values that the column does not hold", idle)

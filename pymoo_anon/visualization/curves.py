@@ -107,7 +107,7 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
 
 
 def _check_vectors(vectors: Mapping[Hashable, PropertyVector]) -> None:
-    if not vectors or not all(isinstance(vector, PropertyVector) for vector in vectors.values()):
+    if not (isinstance(vectors, Mapping) and vectors and all(isinstance(v, PropertyVector) for v in vectors.values())):
         raise ValueError(f"vectors must be a dict of at least one name and its PropertyVector, got {vectors!r:.80}")
     align(list(vectors.values()))
 

@@ -23,6 +23,7 @@ from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import (
+    BitStringNeighborhood,
     DominanceCountTournament,
     LatticeSampling,
     LevelNeighborhood,
@@ -30,7 +31,7 @@ from pymoo_anon.operators import (
     ReducedSurrogateCrossover,
     SingleStepMutation,
 )
-from pymoo_anon.problems import LatticeProblem, journaled
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, journaled
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -272,6 +273,16 @@ def test_other_problems_are_searched_with_operators_of_their_own():
     algorithm = ParetoLocalSearch(sampling=np.array([[0.5, 0.5]]), neighborhood=Flips())
     with pytest.raises(TypeError):
         minimize(get_problem("zdt1", n_var=2), algorithm)
+
+
+@pytest.mark.parametrize(
+    ("kind", "neighborhood"), [(BitStringProblem, LevelNeighborhood()), (LatticeProblem, BitStringNeighborhood())]
+)
+def test_a_neighborhood_of_another_space_is_refused_before_anything_is_evaluated(kind, neighborhood):
+    own = kind(TABLE, [KAnonymity(), GeneralLossMetric()])
+    with pytest.raises(TypeError, match="problem must"):
+        minimize(own, ParetoLocalSearch(neighborhood=neighborhood))
+    assert own.n_unique == 0
 
 
 def test_verbose_shows_members_and_what_is_unexplored(capsys):

@@ -32,8 +32,8 @@ def test_missing_values_of_an_own_table():
     with Path("mine.csv").open("a", encoding="utf-8") as file:
         file.write("02130,,flu,yes,1\n02131,F,NA,no,2\n")
     message = (
-        "frame must have no missing values, got 1 of 42 rows with some: 1 in 'sex'; missing='drop' leaves these "
-        "rows out, missing='keep' makes them a value of their own"
+        "frame must have no missing values, got 1 of 42 rows with some: 1 in 'sex'; "
+        'missing = "drop" leaves these rows out, missing = "keep" makes them a value of their own'
     )
     assert refused("search", *own(diagnosis="sensitive")) == message
     search(*own("drop", diagnosis="sensitive"))
@@ -43,6 +43,17 @@ def test_missing_values_of_an_own_table():
     for missing in ("raise", "drop", "keep"):
         run("init", "mine.csv", "--missing", missing, "--output", missing)
         assert read_project(Path(missing, "mine.toml"), decided=False).missing == missing
+
+
+@pytest.mark.parametrize(("required", "offered"), [("k>=8", 8), ("k>=2", 5), ("k<=8", 5), ("l>=2", 5)])
+def test_the_next_command_asks_for_no_less_than_the_search(required, offered):
+    said = run("search", *own(diagnosis="sensitive"), "--require", required)
+    assert said.splitlines()[-1] == f'Next: pymoo-anon pick mine.toml --require "k>={offered}"'
+
+
+def test_the_next_command_asks_for_no_fewer_persons_than_the_search():
+    said = run("search", *own(note="person"), "--require", "k>=8")
+    assert said.splitlines()[-1] == 'Next: pymoo-anon pick mine.toml --require "k>=8"'
 
 
 def test_a_hierarchy_without_a_root_is_a_warning():

@@ -125,6 +125,14 @@ def test_equal_and_decided_columns_are_dropped(monkeypatch):
     assert roles_of("court.toml") | {"age": "quasi-identifier", "score.1": "sensitive"} == roles_of("court.toml")
 
 
+def test_a_role_is_given_to_a_name_with_another_kind_of_blank():
+    court().rename(columns={"case_id": "Emp\N{NO-BREAK SPACE}ID", "felony": "a b"}).to_csv("court.csv", index=False)
+    init("court.csv", "--role", "Emp ID=keep", "--role", "a\tb=sensitive")
+    assert {("Emp\N{NO-BREAK SPACE}ID", "keep"), ("a b", "sensitive")} <= set(roles_of("court.toml").items())
+    court().rename(columns={"case_id": "a\N{NO-BREAK SPACE}b", "felony": "a\tb"}).to_csv("court.csv", index=False)
+    assert refused("init", "court.csv", "--force", "--role", "a b=keep").startswith("--role 'a b=keep' matches no")
+
+
 @pytest.mark.parametrize("n_columns", [7, 200])
 def test_few_lines_are_said_of_any_table(n_columns):
     rng = Random(3)

@@ -130,6 +130,13 @@ def test_sorted_is_from_private_to_useful_and_keeps_rows():
     assert PROBLEM.front([NODES[0], NODES[-1], NODES[0]]).sorted().rows.tolist() == [1, 0, 2]
 
 
+def test_no_points_are_an_empty_front():
+    assert len(PROBLEM.front([])) == len(PROBLEM.front(np.array([]))) == 0
+    assert str(PROBLEM.front([])).startswith("Front of 0 points")
+    with pytest.raises(ValueError, match=r"^res must hold at least one point, got none$"):
+        PROBLEM.front([]).choose()
+
+
 @pytest.mark.parametrize(
     ("objectives", "axes"),
     [

@@ -134,6 +134,8 @@ def test_answers_of_four_rows():
     assert guaranteed_sums(TOLD, MEANINGS, "cost", {"sex": "Female"}) == (10 - 4, 10 + 8, 10 - 2 + 4)
     assert guaranteed_means(TOLD, MEANINGS, "cost", {"sex": "Female"}) == ((10 - 4) / 2, 10, 12 / 2)
     assert guaranteed_sums(TOLD, MEANINGS, "age", {"sex": "Male"}) == (0, 19 + 39, 14.5 / 2 + 19.5 / 2)
+    # A column without any value has no texts either.
+    assert guaranteed_sums(TOLD.assign(cost=None), MEANINGS, "cost") == (0, 0, 0)
     none = guaranteed_means(TOLD, MEANINGS, "age", {"cost": 99})
     assert np.isnan(none).all()
 

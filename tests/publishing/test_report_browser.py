@@ -484,7 +484,10 @@ def test_the_first_page_is_one_that_a_person_can_sign(visit):
         """() => Object.fromEntries([...document.querySelectorAll(".facts .mark")].map(
             (one) => [...one.children].map((part) => part.textContent)))"""
     )
-    assert list(facts) == ["Required, and met", "Unique rows", "Usefulness", "Choice", "Suppressed", "Dropped columns"]
+    first, last = ["Required, and met", "Unique rows", "Inference"], ["Choice", "Suppressed", "Dropped columns"]
+    assert list(facts) == [*first, "Usefulness", *last]
+    assert facts["Inference"].startswith("A class with a single value reveals it: ")
+    assert page.locator(".facts .not-met dt").all_inner_texts() == ["Inference"]
     assert facts["Required, and met"].startswith("k ≥ 5 (here ")
     assert facts["Unique rows"].startswith("7 of 600 rows (1.2 %) are unique by all released columns")
     assert facts["Dropped columns"] == "id, name, first and last"

@@ -11,6 +11,7 @@ from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonym
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release
 from pymoo_anon.publishing.explaining import advice
+from pymoo_anon.publishing.report.page import _facts
 from pymoo_anon.publishing.report.people import bias_view, inference_view, risks_view, sizes_view, suppressed
 from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.table import Below, Hierarchy, Microdata
@@ -41,6 +42,27 @@ def test_the_column_of_which_a_class_tells_most_is_named():
         "The values of told in a class differ from those of all rows by 30 % on average, the most of 2 sensitive "
         "columns, and by 30 % at most; 0 % is alike, 100 % has nothing in common.",
     ]
+
+
+@pytest.mark.parametrize("external", [False, True])
+@pytest.mark.parametrize(("n", "named"), [(2, True), (1, False)])
+def test_the_first_page_names_classes_that_give_a_value_away(n, named, external):
+    """Leave out a share of one percent."""
+    subject, member = subject_and_member({"q": [0] * n + [1] * 99, "ill": ["flu"] * n + [*"abc"] * 33}, ["ill"])
+    role = {"columns": [{"column": "ill", "role": "sensitive"}]}
+    subject = replace(subject, external=external, evidence=role if external else {})
+    (told,) = [fact for fact in _facts(subject, member) if fact[1] == "Inference"] or [None]
+    said = "A class with a single value reveals it: ill of 2 people (2\N{NO-BREAK SPACE}%)."
+    assert told == (("not met", "Inference", said) if named else None)
+
+
+def test_a_population_is_of_persons_where_one_has_several_rows():
+    rows = pd.DataFrame({"q": [0, 0, 1], "who": [1, 1, 2]})
+    front = LatticeProblem(Microdata.from_frame(rows, {"q": Hierarchy.flat([0, 1])}, person="who"), [KAnonymity()])
+    front = front.front([[0]])
+    assert checked_subject(front, front.choose(row=0), about={"population_size": 2}).about == {"population_size": 2}
+    with pytest.raises(ValueError, match=r"^population_size must be a whole number from 2 on, the persons, got 1$"):
+        checked_subject(front, front.choose(row=0), about={"population_size": 1})
 
 
 def test_of_many_sensitive_columns_the_first_are_shown_class_by_class():

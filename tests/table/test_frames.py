@@ -182,7 +182,7 @@ def test_missing_values_are_refused_dropped_or_kept(value, frame):
     hierarchy = Hierarchy.flat([value, "other"])
     message = (
         "frame must have no missing values, got 2 of 3 rows with some: 1 in 'q', 1 in 's'; "
-        "missing='drop' leaves these rows out, missing='keep' makes them a value of their own"
+        'missing = "drop" leaves these rows out, missing = "keep" makes them a value of their own'
     )
     assert refused(ValueError, lambda: Microdata.from_frame(data, {"q": hierarchy}, "s")) == message
 

@@ -120,12 +120,13 @@ class WithBackgroundKnowledge(WorstClassObjective):
 
     def check(self, table: Microdata) -> None:
         super().check(table)
-        if self.joint and self.known is not None:
-            raise ValueError(f"known must be None for a joint measure, whose adversary knows all columns, got {self!r}")
-        named = () if isinstance(self.known, any_of) else [name for one in self.known or () for name in one]
+        known = self.known
+        if self.joint and known is not None:
+            raise ValueError(f"known must be None for a joint measure: its adversary knows all columns, got {known!r}")
+        named = () if isinstance(known, any_of) else [name for one in known or () for name in one]
         if sensitive := [name for name in dict.fromkeys(named) if name in table.sensitive]:
             raise ValueError(f"known must name quasi-identifiers, got {examples(sensitive)}, which is sensitive")
-        sets_of(self.known, list(table.quasi_identifiers))
+        sets_of(known, list(table.quasi_identifiers))
 
     def __repr__(self) -> str:
         if self.joint:

@@ -154,15 +154,19 @@ def _template() -> Any:
 
 
 def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
-    unique = ("", "Unique rows", values.uniqueness_said(subject))
+    # Classes of a single value with at most one percent of the rows stand in the view of inference alone.
+    found = [(one_line(name), own.inferences[name]) for name in subject.released_sensitive]
+    revealed = people.revealed(subject, [told for told in found if told[1].certain > 0.01])
+    risks = [("", "Unique rows", values.uniqueness_said(subject))]
+    risks += [(decision.MISSED, "Inference", revealed)] if revealed else []
     if subject.external:
-        return [unique]
+        return risks
     met = decision.verdict(subject, own)
     required = [f"{one} (here {value})" for one, value in decision.required(subject, own)]
     badge, kind = decision.badge(subject)
     return [
         (met, "Required" if met == decision.FREE else f"Required, and {met}", listed(required) or "nothing"),
-        unique,
+        *risks,
         ("", "Usefulness", values.usefulness(subject)),
         (kind, "Choice", f"point {subject.chosen} of {len(subject.front)}; the front is {badge}"),
         ("", "Suppressed", people.suppressed(subject, own)),

@@ -201,16 +201,21 @@ def _said(subject: Subject, told: list[tuple[str, Inference]]) -> list[str]:
     far, other = max(told, key=lambda one: one[1].mean)
     of_all = f" of {len(told)} sensitive columns" if len(told) > 1 else ""
     widest, most = (f", the {word}{of_all}" if of_all else "" for word in ("greatest difference", "most"))
-    alone = [
-        f"{name} of {subject.rows(one.n_certain)} ({share_text(one.certain)})" for name, one in told if one.n_certain
-    ]
     return [
         f"{gain}: knowing the class, the likeliest value is right for {share_text(own.knowing)} of the "
         f"{subject.unit}, without knowing it for {share_text(own.not_knowing)}{widest}.",
-        f"A class with a single value reveals it: {listed(alone)}." if alone else "No class has a single value.",
+        revealed(subject, told) or "No class has a single value.",
         f"The values of {far} in a class differ from those of all rows by {share_text(other.mean)} on average{most}, "
         f"and by {share_text(other.greatest)} at most; 0 % is alike, 100 % has nothing in common.",
     ]
+
+
+def revealed(subject: Subject, told: Iterable[tuple[str, Inference]]) -> str:
+    """Count the rows in classes of a single value, in words if there are any."""
+    alone = [
+        f"{name} of {subject.rows(one.n_certain)} ({share_text(one.certain)})" for name, one in told if one.n_certain
+    ]
+    return f"A class with a single value reveals it: {listed(alone)}." if alone else ""
 
 
 def _inferred(subject: Subject, found: list[tuple[str, list[Inference]]]) -> Table:

@@ -383,14 +383,15 @@ def _outside(member: Member, sensitive: Sequence[Name]) -> Member:
     return Member(member.place, table, same, table.equivalence_classes(same), False, member.person)
 
 
-def _check_about(about: Mapping[str, Any], n_rows: int) -> None:
+def _check_about(about: Mapping[str, Any], table: Microdata) -> None:
     if unknown := [name for name in about if name not in (*ABOUT, "population_size")]:
         raise TypeError(f"entries of the head must be among {', '.join(ABOUT)}, population_size, got {unknown}")
     if wrong := [name for name in ABOUT if not isinstance(about.get(name, ""), str)]:
         raise TypeError(f"{wrong[0]} must be text, got {about[wrong[0]]!r}")
     n = about.get("population_size")
-    if n is not None and (not is_whole(n) or n < n_rows):
-        raise ValueError(f"population_size must be a whole number from {n_rows:,} on, the rows, got {n!r}")
+    unit, least = ("rows", table.n_rows) if table.person is None else ("persons", len(table.domain_of(table.person)))
+    if n is not None and (not is_whole(n) or n < least):
+        raise ValueError(f"population_size must be a whole number from {least:,} on, the {unit}, got {n!r}")
 
 
 def checked_subject(
@@ -425,7 +426,7 @@ def checked_subject(
     if population is not None:
         KMap(population).check(front.table)
     place = front.place_of(choice)
-    _check_about(about, front.table.n_rows)
+    _check_about(about, front.table)
     return Subject(
         front=front,
         place=place,
