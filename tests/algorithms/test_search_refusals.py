@@ -1,4 +1,4 @@
-"""What algorithms, operators, archives, indicators and proofs refuse, and in which words."""
+"""Refusals of algorithms, operators, archives, indicators and proofs, with their sentences."""
 
 import numpy as np
 from pymoo.algorithms.moo.nsga2 import NSGA2, RankAndCrowdingSurvival

@@ -1,4 +1,4 @@
-"""State of the screen: what takes long is worked out in the background, and once."""
+"""State of the screen: long work runs in the background, and once."""
 
 import sqlite3
 import threading

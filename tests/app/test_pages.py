@@ -1,4 +1,4 @@
-"""Pages without a browser: what they say of a project, and what their fields write."""
+"""Pages without a browser: their sentences about a project, and their fields."""
 
 from pathlib import Path
 

@@ -30,7 +30,7 @@ from pymoo_anon.table import Hierarchy, Microdata
 
 @pytest.fixture(scope="module")
 def done():
-    """Make an exhaustive search of a demo, and what it found."""
+    """Make an exhaustive search of a demo, and return its result."""
     own = searching.Run(Settings(rows=2000, algorithm="exhaustive", objectives="k,l:occupation,GLM"))
     return own, own.search()
 

@@ -1,4 +1,4 @@
-"""What comparators, properties and estimates refuse, and in which words."""
+"""Refusals of comparators, properties and estimates, with their sentences."""
 
 import dataclasses
 

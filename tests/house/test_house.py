@@ -211,7 +211,7 @@ def test_public_methods_say_what_they_do():
 
 
 def test_all_functions_but_compiled_loops_are_typed():
-    """Find what the type checker lets pass for the sake of loops: functions without any type."""
+    """Find functions without types, which the type checker passes for the sake of loops."""
     untyped, loops = [], []
     for path in MODULES:
         for one in ast.walk(parsed(path)):

@@ -1,4 +1,4 @@
-"""What objectives and constraints refuse, and in which words."""
+"""Refusals of objectives and constraints, with their sentences."""
 
 import datetime
 

@@ -1,4 +1,4 @@
-"""What problems, their fronts and joint releases refuse, and in which words."""
+"""Refusals of problems, their fronts and joint releases, with their sentences."""
 
 import numpy as np
 import pandas as pd

@@ -59,7 +59,7 @@ def released(frame: pd.DataFrame, seed: int) -> tuple[pd.DataFrame, pd.DataFrame
 
 
 def as_text(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame as somebody reads it who has its CSV file."""
+    """Return a frame as its CSV file is read."""
     return pd.read_csv(io.StringIO(frame.to_csv(index=False)), dtype=str, keep_default_na=False)
 
 

@@ -1,4 +1,4 @@
-"""What choices, releases, recounts, evidence and reports refuse, and in which words."""
+"""Refusals of choices, releases, recounts, evidence and reports, with their sentences."""
 
 import operator
 import os

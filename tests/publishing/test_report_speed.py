@@ -1,4 +1,4 @@
-"""The report computes each thing once, and keeps what Vega makes."""
+"""The report computes each thing once, and keeps the charts of Vega."""
 
 from functools import partial
 

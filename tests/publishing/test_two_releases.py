@@ -1,4 +1,4 @@
-"""Attacks by whoever has two releases of one table."""
+"""Attacks on two releases of one table."""
 
 import pickle
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What the screen does with a project: changes of its files, and requirements in words."""
+"""Changes of a project's files, and its requirements in words."""
 
 from pathlib import Path
 

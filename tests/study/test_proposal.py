@@ -43,7 +43,7 @@ def test_no_other_column_has_the_name_that_names_of_rows_get(file):
 
 @pytest.mark.parametrize("file", ["t.csv", "t.xlsx"])
 def test_names_of_rows_are_a_column_without_a_name_that_is_left_out(file):
-    """Read what pandas and R write by default."""
+    """Read the usual files of pandas and R."""
     if file == "t.csv":
         patients().to_csv(file)
     else:

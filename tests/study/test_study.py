@@ -1,4 +1,4 @@
-"""A study: the folder of a search as one object, equal to what the commands make."""
+"""A study: the folder of a search as one object, equal to the commands."""
 
 import shutil
 from pathlib import Path

@@ -361,7 +361,7 @@ def test_values_that_stand_in_the_domain_come_first():
 
 
 def test_an_infinite_number_matches_its_text():
-    """Match what a file of a drafted hierarchy holds of a column of floats."""
+    """Match the texts of a drafted hierarchy to a column of floats."""
     hierarchy = Hierarchy.flat(["1.5", "inf", "-inf"]).with_numbers(float)
     values = [float("inf"), float("-inf"), np.float64("inf"), 1.5, 2.5, float("nan")]
     assert hierarchy.encode(values).tolist() == [1, 2, 1, 0, -1, -1]

@@ -1,4 +1,4 @@
-"""What the room of tables refuses, and in which words."""
+"""Refusals of the room of tables, with their sentences."""
 
 import io
 import json

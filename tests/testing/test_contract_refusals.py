@@ -1,4 +1,4 @@
-"""What contracts find in parts that are broken on purpose, and what they refuse to check."""
+"""Findings of contracts in parts that are broken on purpose, and their refusals."""
 
 import broken_objectives as objectives
 import pandas as pd

@@ -1,4 +1,4 @@
-"""What pictures refuse, and in which words."""
+"""Refusals of pictures, with their sentences."""
 
 import numpy as np
 from pymoo.core.result import Result
