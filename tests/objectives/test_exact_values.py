@@ -12,7 +12,8 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from exact_twins import TWINS, Exact, case, entropy_of, exact
+from exact_cases import case
+from exact_twins import TWINS, Exact, entropy_of, exact
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from exact_twins import case
+from exact_cases import case
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize

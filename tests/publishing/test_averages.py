@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from exact_twins import case
+from exact_cases import case
 from hypothesis import given
 from hypothesis import strategies as st
 from malformed_projects import RIGHT

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from exact_twins import LocalRelease, case, exact
+from exact_cases import case
+from exact_twins import LocalRelease, exact
 from hypothesis import given
 from hypothesis import strategies as st
 
