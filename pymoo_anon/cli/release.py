@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import typer
 from rich.console import Console
 
@@ -12,12 +11,12 @@ from pymoo_anon.cli.console import tell, working
 from pymoo_anon.cli.options import ReleaseRequest
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.less_lost import less_lost
+from pymoo_anon.publishing.codebook import values_of_single_rows
 from pymoo_anon.publishing.release import RecountError
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.options import options_named
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE
 from pymoo_anon.study.study import Study, target_of
-from pymoo_anon.table.microdata import Microdata
 
 
 def run_release(asked: ReleaseRequest, console: Console) -> None:
@@ -51,17 +50,10 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     tell(console, f"Counted again: {found}. {made.verdict}")
     done = {"mark": "marked", "drop": "left out"}[made.suppressed]
     tell(console, f"Written: {target} ({counted(made.n_suppressed, 'row', 'rows')} {done}), .{EVIDENCE}, .{CODEBOOK}")
-    if single := _with_values_of_single_rows(study.table):
+    if single := values_of_single_rows(study.table):
         told = f"The codebook lists values of single rows of {listed(single)}."
         tell(console, f"{told} Keep it to yourself, or let these hierarchies hold all values that there are.")
     # Nobody picks the point of an audience.
     is_picked = not asked.local and asked.audience is None
     if is_picked and (less := less_lost(front, study.point(asked.row), made.suppressed)):
         tell(console, less)
-
-
-def _with_values_of_single_rows(table: Microdata) -> list[str]:
-    # Such domains hold no other value than the rows, and a tenth of theirs once.
-    columns, n_rows = zip(table.quasi_identifiers.items(), table.tuples.codes.T, strict=True), table.tuples.counts
-    counts = {name: np.bincount(codes, n_rows, own.n_values) for (name, own), codes in columns}
-    return [str(name) for name, own in counts.items() if (np.quantile(own, [0, 0.1]) == 1).all()]

@@ -29,6 +29,7 @@ from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.table.domain_values import Name, day_of, is_day, is_missing, is_number, is_whole, label_text, spelled
 from pymoo_anon.table.generalization import HOW_RELEASED, SUPPRESSED, Decoded, Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
 #: Meaning of the `*` of suppressed rows.
@@ -115,6 +116,13 @@ def codebook_of(
             members = f"{members_of(hierarchy, range(hierarchy.n_values))}{_BETWEEN}{EVERYTHING}"
             rows.append((name, SUPPRESSED, members, None, marked / n_rows))
     return _frame(rows)
+
+
+def values_of_single_rows(table: Microdata) -> list[str]:
+    """Name the columns with a codebook that lists values of single rows."""
+    # Such domains hold no other value than the rows, and a tenth of theirs once.
+    rows = {str(name): table.tuples.totals(name) for name in table.quasi_identifiers}
+    return [name for name, own in rows.items() if (np.quantile(own, [0, 0.1]) == 1).all()]
 
 
 def _frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:

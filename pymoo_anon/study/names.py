@@ -89,6 +89,7 @@ _BLOCK = 1 << 20
 # Files that are often given in place of a CSV file: place of a mark, mark, kind, and remedy.
 _MARKED_BYTES = 64
 _AS_CSV = "save the table as CSV and name that file"
+_DUCKDB = 8, b"DUCK", "a DuckDB database", "name its table, duckdb:FILE:TABLE"
 _FORMATS = (
     *((30, mark, "an Excel workbook", "let its name end in .xlsx") for mark in (b"[Content_Types].xml", b"docProps/")),
     (30, b"mimetypeapplication/vnd.oasis", "a workbook of LibreOffice", _AS_CSV),
@@ -96,7 +97,7 @@ _FORMATS = (
     (0, b"SQLite format 3\0", "an SQLite database", "let its name end in .sqlite"),
     (0, b"PAR1", "a Parquet file", "let its name end in .parquet"),
     (0, b"sep=", "one with a first line for Excel", "delete that line"),
-    (8, b"DUCK", "a DuckDB database", "name its table, duckdb:FILE:TABLE"),
+    _DUCKDB,
 )
 
 #: Kinds of tables by the endings of their files. All others are CSV.
@@ -167,7 +168,7 @@ class Source(NamedTuple):
         if self.path is not None and self.kind in ("csv", "sqlite") and not name.endswith(".deid"):
             with self.path.open("rb") as file:
                 head = file.read(_MARKED_BYTES)
-            wanted, others = ("a CSV file", _FORMATS) if self.kind == "csv" else ("an SQLite database", _FORMATS[-1:])
+            wanted, others = ("a CSV file", _FORMATS) if self.kind == "csv" else ("an SQLite database", (_DUCKDB,))
             for place, mark, is_a, next_step in others:
                 if head[place:].startswith(mark):
                     raise ValueError(f"{self} must be {wanted}, got {is_a}; {next_step}")

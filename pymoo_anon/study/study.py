@@ -333,8 +333,8 @@ def _entry_of(study: Study, choice: Choice, made: Release, target: Source, sha25
     folder, x = study.project.path.parent, [int(one) for one in choice.x]
     columns, bounds = made.columns.column.map(str).tolist(), [bound_text(one) for one in choice.requirements]
     own = path_from(folder, target.documents(folder)), sha256, x, made.suppressed, columns, made.recoding, bounds
-    place = target.address if target.path is None else path_from(folder, target.path)
-    return Released(*own, study.audience, None if target.table is None else place, target.table)
+    place, table = target.named_from(folder)
+    return Released(*own, study.audience, None if table is None else place, table)
 
 
 def _documented(
@@ -470,7 +470,7 @@ def release_command(study: Study) -> str:
 
 
 def _different(study: Study) -> list[Released]:
-    """Return the releases whose files are there, equal ones once."""
+    """Return the different releases of which the files are there."""
     there = [one for one in study.releases if is_there(study, study.path_of(one))]
     # A file that was replaced has several records, of which the last describes it.
     latest = {one.file: one for one in there}.values()

@@ -363,7 +363,10 @@ class AmbiguousDates(ValueError):  # noqa: N818
 
 def looks_like_a_date(value: Any) -> bool:
     """Tell whether a value is written like a date."""
-    return day_of(value) is not None or any(_day(notation, _spelling(value)) for notation in _NOTATIONS)
+    if day_of(value) is not None:
+        return True
+    text = _spelling(value)
+    return any(_day(notation, text) for notation in _NOTATIONS)
 
 
 def _spelling(value: Any) -> str:
