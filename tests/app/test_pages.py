@@ -1,5 +1,6 @@
 """Pages without a browser: their sentences about a project, and their fields."""
 
+import threading
 from pathlib import Path
 
 import pandas as pd
@@ -13,11 +14,25 @@ nicegui = pytest.importorskip("nicegui")
 screen, project, study = (pytest.importorskip(f"pymoo_anon.app.{name}") for name in ("screen", "project", "study"))
 ui = nicegui.ui
 
-pytestmark = pytest.mark.usefixtures("own_table")
+pytestmark = pytest.mark.usefixtures("ended_work")
+
+
+def wait():
+    """Wait for the work of all desks: a page that is drawn anew starts some, and all read by one connection."""
+    for job in threading.enumerate():
+        if isinstance(job, Job):
+            job.join()
+
+
+@pytest.fixture
+def ended_work(own_table):
+    yield
+    wait()
 
 
 def told(fill, desk=None):
     """Return a page with its elements, after the work that it needs."""
+    wait()
     desk = desk or Desk(Path("mine.toml"))
     while True:
         client = nicegui.Client(ui.page("/"))
