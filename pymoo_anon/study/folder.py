@@ -185,7 +185,7 @@ class SearchFolder:
                 raise ValueError(f"row {row} cannot be released: {why}; pick another row")
         offered = front.only([place for place, why in enumerate(refusals) if why is None])
         if len(front) and not len(offered):
-            raise ValueError(f"none of the {len(front)} points of the front can be released. Row 1: {refusals[0]}")
+            raise ValueError(f"no point of the front's {len(front)} can be released. Row 1: {refusals[0]}")
         choice = offered.choose(require=require, row=None if row is None else row - 1, **ways)
         self._write_choice(choice)
         self.choice = choice
