@@ -293,10 +293,7 @@ class SearchFolder:
         """
         names = list(self.project.audiences)
         names = names[: names.index(audience) + 1]
-        demands = [
-            [constraint(text, problem.table, problem.measured) for text in self.project.audiences[name]["require"]]
-            for name in names
-        ]
+        demands = [self._demanded(name, problem) for name in names]
         if not isinstance(problem, LatticeProblem):
             # It loads the local recodings.
             from pymoo_anon.problems.releases import nested
@@ -311,6 +308,13 @@ class SearchFolder:
         return LatticeProblem(
             problem.table, problem.objectives, problem.suppression, bounds, levels=problem.levels, beside=beside
         )
+
+    def _demanded(self, name: str, problem: Any) -> list[Constraint]:
+        try:
+            bounds = self.project.audiences[name]["require"]
+            return [constraint(text, problem.table, problem.measured) for text in bounds]
+        except ValueError as error:
+            raise ValueError(f"{self.project.path}: [[audience]] {name!r} {error}") from None
 
     def _before(self, name: str) -> Choice:
         """Return the choice for an earlier audience, as it was released if it was."""
