@@ -19,7 +19,7 @@ from pymoo_anon.study.interrupt import ExitCode, write_new
 from pymoo_anon.study.names import Reading, file_names, source_of
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import read_project
-from pymoo_anon.study.tables import by_column, check_known, columns_of, csv_files, open_table
+from pymoo_anon.study.tables import by_column, columns_of, csv_files, open_table
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.frames import at_hand, coded, combinations_of
@@ -116,8 +116,7 @@ def run_check(request: CheckRequest, console: Console) -> None:
     if request.data is not None:
         with working("Reading the table"):
             source = source_of(str(request.data), Path())
-            found = by_column(files, request.data, columns_of(source))
-            check_known(source, found, columns_of(source))
+            found = by_column(files, source, columns_of(source))
             frame = at_hand(open_table(Reading(source), list(found)))
         known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for name, file in found.items()]
     n_found = dict.fromkeys(("error", "warning", "note"), 0)
