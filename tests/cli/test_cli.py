@@ -45,16 +45,6 @@ def test_all_points_and_levels_are_printed_if_asked_for():
     assert end == f"{len(front())} points, not proven (generations). All: {Path('front', 'front.csv')}"
 
 
-def test_the_record_holds_every_option():
-    search(*SMALL, "--seed", "7", "--output", "front")
-    options = record()["options"]
-    assert (options["seed"], options["rows"], options["generations"], options["output"]) == (7, 300, 5, "front")
-    searched = "algorithm demo rows objectives suppression generations pop_size epsilon time_limit seed require local"
-    assert set(options) == {*searched.split(), "output", "verbose", "level", "weight"}
-    assert record()["suppression"] == "AtMost(limit=0.01)"
-    assert record()["inputs"] == {"sha256": {}}
-
-
 def test_same_seed_same_front():
     for folder, seed in [("a", "1"), ("b", "1"), ("c", "2")]:
         search(*SMALL, "--seed", seed, "--output", folder)

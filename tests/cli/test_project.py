@@ -133,14 +133,6 @@ def test_options_win_over_the_file():
     assert options["generations"] == 100
 
 
-def test_from_another_folder(monkeypatch, right_project):
-    Path("elsewhere").mkdir()
-    monkeypatch.chdir("elsewhere")
-    run("search", "../my.toml")
-    assert sorted(os.listdir("../out")) == [*FILES, "search.npz"]
-    assert len(Study.open(right_project / "my.toml").front) > 0
-
-
 def test_a_project_file_is_never_overwritten():
     Path("out").mkdir()
     os.link("my.toml", "out/run.json")

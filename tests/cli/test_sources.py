@@ -177,7 +177,7 @@ def test_what_is_wrong_is_one_sentence(tmp_path, name):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 def test_separator_and_encoding_are_recognised(tmp_path, separator, encoding):
     path = tmp_path / "file.csv"
     mark = "\ufeff" if encoding in ("utf-16-le", "utf-16-be") else ""

@@ -194,12 +194,6 @@ def test_a_file_of_something_else_is_refused_though_its_checksum_is_right(projec
     assert re.search("other values than those of a column.*search again", refused("pick", "mine.toml"))
 
 
-def test_a_changed_table_is_refused_before_it_is_read(project):
-    with Path("mine.csv").open("a", encoding="utf-8") as file:
-        file.write("30,F,flu\n")
-    assert "is out of date, changed since" in refused("pick", "mine.toml")
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_only_its_owner_reads_it(project):
     assert STORED.stat().st_mode & 0o777 == 0o600

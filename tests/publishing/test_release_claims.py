@@ -18,7 +18,7 @@ from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingP
 from pymoo_anon.publishing import RecountError, release
 from pymoo_anon.publishing.release import Asked, recode
 from pymoo_anon.publishing.verify import check_rows
-from pymoo_anon.table import Hierarchy, Microdata, frames
+from pymoo_anon.table import Microdata, frames
 
 
 @st.composite
@@ -217,16 +217,6 @@ def test_a_damaged_release_is_refused(space, suppressed):
             made.counted_again(own)
 
 
-WARD = pd.DataFrame(
-    {
-        "age": [*range(20, 36)] * 2,
-        "sex": [*"FM"] * 16,
-        "diagnosis": ["flu", "cold", "asthma", "ulcer"] * 8,
-        "weight": [50 + i % 12 for i in range(32)],
-    }
-)
-
-
 @given(point=points(), suppressed=st.sampled_from(["mark", "drop"]), data=st.data())
 def test_a_table_is_taken_where_a_loop_over_its_rows_finds_those_of_the_release(point, suppressed, data):
     table, problem, x, _ = point
@@ -252,12 +242,11 @@ def test_a_table_is_taken_where_a_loop_over_its_rows_finds_those_of_the_release(
 
 @pytest.mark.parametrize("lazy", [False, True])
 def test_columns_of_lists_are_held_against_the_original(lazy):
-    frame = pl.from_pandas(WARD).with_columns(doses=pl.Series([[i % 3, None] for i in range(len(WARD))]))
+    frame = pl.from_pandas(HOSPITAL).with_columns(doses=pl.Series([[i % 3, None] for i in range(len(HOSPITAL))]))
     frame = frame.lazy() if lazy else frame
-    hierarchies = {"age": Hierarchy.intervals(20, 68, [4, 8, 16]), "sex": Hierarchy.flat([*"FM"])}
-    problem = LatticeProblem(Microdata.from_frame(WARD, hierarchies, "diagnosis"), [KAnonymity()])
-    keep = {"doses": "the studies go by them", "weight": "the doses go by it"}
-    made = recode(frame, problem, [2, 1], Asked(keep=keep))
+    problem = LatticeProblem(Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis"), [KAnonymity()])
+    asked = Asked(["name", "patient"], {**KEPT, "doses": "the studies go by them"}, anyway="it is only a test")
+    made = recode(frame, problem, [2, 1], asked)
     assert made.counted_again(made.frame).claims.holds.tolist() == [True]
     own = made.frame.lazy().collect()
     damaged = own.with_columns(doses=own["doses"].reverse())
