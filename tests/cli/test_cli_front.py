@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pymoo.optimize import minimize
+from raw_tables import K_AND_LOSS, raw_problem
 from rich.console import Console
 
 import pymoo_anon
@@ -138,11 +139,9 @@ def test_the_files(done, searched, tmp_path):
 
 
 def test_the_table_of_a_front_is_written_as_pandas_would(tmp_path):
-    rows = pd.DataFrame({'we"ird, name': [0, 0, 1, 1, 2], "line\nend": [0, 1, 0, 1, 1], "s": ["a", "b", "a", "b", "a"]})
-    hierarchies = {'we"ird, name': Hierarchy.flat([0, 1, 2]), "line\nend": Hierarchy.flat([0, 1])}
-    table = Microdata.from_frame(rows, hierarchies, "s")
+    rows = {'we"ird, name': [0, 0, 1, 1, 2], "line\nend": [0, 1, 0, 1, 1], "s": [*"ababa"]}
     # Levels, losses with and without a fraction, and an infinite value.
-    own = LatticeProblem(table, [KAnonymity(), GeneralLossMetric(), EnhancedBetaLikeness("s")], suppression=1)
+    own = raw_problem(rows, "s", objectives=[*K_AND_LOSS, EnhancedBetaLikeness("s")], suppression=1)
     front = own.front(minimize(own, ExhaustiveSearch(), seed=1))
     write(front, tmp_path)
     expected = front.to_frame().to_csv(index=False, lineterminator="\n")

@@ -11,6 +11,7 @@ import pytest
 from command import (
     FILES,
     command,
+    edit,
     front,
     made_in,
     own,
@@ -155,16 +156,6 @@ def searched(searched_once, folder):
     return shutil.copytree(searched_once, folder, dirs_exist_ok=True)
 
 
-def change(path, old, new):
-    """Change a text in a file, or delete the file."""
-    if old is None:
-        Path(path).unlink()
-    else:
-        text = Path(path).read_text(encoding="utf-8")
-        assert old in text
-        Path(path).write_text(text.replace(old, new), encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("path", "old", "new", "message"),
     [
@@ -180,7 +171,10 @@ def change(path, old, new):
     ],
 )
 def test_results_of_something_else_are_refused(searched, path, old, new, message):
-    change(path, old, new)
+    if old is None:
+        Path(path).unlink()
+    else:
+        edit(path, old, new)
     with pytest.raises(ValueError, match=message) as error:
         _ = Study.open("my.toml").front
     assert "\n" not in str(error.value)
@@ -208,7 +202,7 @@ def test_results_of_something_else_are_refused(searched, path, old, new, message
     ],
 )
 def test_a_search_that_was_edited_since_is_noticed(searched, old, new, changed):
-    change("my.toml", old, new)
+    edit("my.toml", old, new)
     if changed is None:
         assert len(Study.open("my.toml").front) > 0
         return
@@ -220,9 +214,9 @@ def test_a_search_that_was_edited_since_is_noticed(searched, old, new, changed):
 def test_what_was_asked_for_on_the_command_line_may_stand_in_the_file_or_not():
     run("search", "my.toml", "--require", "k>=4")
     assert len(Study.open("my.toml").front) > 0
-    change("my.toml", "k>=2", "k>=4")
+    edit("my.toml", "k>=2", "k>=4")
     assert len(Study.open("my.toml").front) > 0
-    change("my.toml", "k>=4", "k>=3")
+    edit("my.toml", "k>=4", "k>=3")
     with pytest.raises(ValueError, match=r"changed since: require in \[search\]"):
         _ = Study.open("my.toml").front
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import made_in, record, refused, run, write_persons, write_project_of_persons
+from raw_tables import raw_problem
 
 from pymoo_anon.engine.classes import marked_class
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
@@ -200,10 +201,9 @@ def test_only_its_owner_reads_it(project):
 
 
 def test_names_of_persons_are_not_in_it(tmp_path):
-    frame = pd.DataFrame({"sex": ["F", "M", "F"], "name": ["Ada Lovelace", "Alan Turing", "Ada Lovelace"]})
-    table = Microdata.from_frame(frame, {"sex": Hierarchy.flat(["F", "M"])}, person="name")
-    front = LatticeProblem(table, [KAnonymity(person="name"), GeneralLossMetric()]).front([[0], [1]])
-    assert write_search(front, tmp_path / "search.npz")
+    frame = {"sex": ["F", "M", "F"], "name": ["Ada Lovelace", "Alan Turing", "Ada Lovelace"]}
+    problem = raw_problem(frame, person="name", objectives=[KAnonymity(person="name")])
+    assert write_search(problem.front([[0], [1]]), tmp_path / "search.npz")
     assert b"Ada" not in (tmp_path / "search.npz").read_bytes()
 
 
@@ -212,24 +212,20 @@ VALUES = [date(2020, 1, 31), Decimal("1.50"), pd.Timestamp("2020-01-31 10:00"), 
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_values_of_every_type_come_back_as_they_were(tmp_path, value):
-    frame = pd.DataFrame({"sex": ["F", "M", "F"], "s": pd.Series([value, "x", value], dtype=object)})
-    table = Microdata.from_frame(frame, {"sex": Hierarchy.flat(["F", "M"])}, "s", missing="keep")
-    front = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()]).front([[0], [1]])
+    problem = raw_problem({"sex": [*"FMF"], "s": pd.Series([value, "x", value], dtype=object)}, "s", missing="keep")
     path = tmp_path / "search.npz"
-    assert write_search(front, path)
+    assert write_search(problem.front([[0], [1]]), path)
 
     class Roles:
         sensitive, label, person = ("s",), None, None
 
     again = read_search(path.read_bytes(), Roles).table
-    assert repr(again.domain_of("s")) == repr(table.domain_of("s"))
+    assert repr(again.domain_of("s")) == repr(problem.table.domain_of("s"))
 
 
 def test_a_value_of_another_type_is_not_stored(tmp_path):
-    frame = pd.DataFrame({"sex": ["F", "M", "F"], "s": pd.Series([(1, 2), (1, 3), (1, 2)], dtype=object)})
-    table = Microdata.from_frame(frame, {"sex": Hierarchy.flat(["F", "M"])}, ["s"])
-    front = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()]).front([[0], [1]])
-    assert not write_search(front, tmp_path / "search.npz")
+    problem = raw_problem({"sex": [*"FMF"], "s": pd.Series([(1, 2), (1, 3), (1, 2)], dtype=object)}, "s")
+    assert not write_search(problem.front([[0], [1]]), tmp_path / "search.npz")
     assert not (tmp_path / "search.npz").exists()
 
 

@@ -3,12 +3,12 @@
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.core.result import Result
 from pymoo.decomposition.asf import ASF
+from raw_tables import raw_problem
 from tasks import KINDS, invented, tasks
 
 from pymoo_anon.objectives import (
@@ -23,7 +23,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, risk_at_most
 from pymoo_anon.problems.tradeoffs import shortfalls, steadiness
-from pymoo_anon.table import Hierarchy, Microdata, Violating
+from pymoo_anon.table import Violating
 
 K, L, T, GLM = KAnonymity(), DistinctLDiversity("s0"), TCloseness("s0"), GeneralLossMetric()
 
@@ -167,9 +167,7 @@ def test_a_risk_is_required():
 
 
 def test_the_risk_of_persons_counts_persons():
-    frame = pd.DataFrame({"q": [0, 0, 0, 1, 1, 1], "who": [1, 1, 2, 3, 4, 5]})
-    table = Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1])}, person="who")
-    problem = LatticeProblem(table, [KAnonymity(), GLM])
+    problem = raw_problem({"q": [0, 0, 0, 1, 1, 1], "who": [1, 1, 2, 3, 4, 5]}, person="who")
     # Three rows in each class, but two persons in one of them.
     assert problem.front([[0], [1]]).choose(risk=0.5).x == (0,)
     assert problem.front([[0], [1]]).choose(risk=0.34).x == (1,)

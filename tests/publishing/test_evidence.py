@@ -18,11 +18,11 @@ from evidence_of_a_release import (
     K,
     told,
 )
+from raw_tables import raw_problem
 
 from pymoo_anon.objectives import EnhancedBetaLikeness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import read_evidence, write_evidence
-from pymoo_anon.table import Hierarchy, Microdata
 
 
 def test_what_it_says():
@@ -160,9 +160,7 @@ def test_it_is_read_as_it_was_written(tmp_path):
 
 def test_names_survive(tmp_path):
     frame = pd.DataFrame({'a "q";\n=é\udc80': [1, 2], ("x", 1): [1, 2]})
-    names = list(frame)
-    problem = LatticeProblem(Microdata.from_frame(frame, {name: Hierarchy.flat([1, 2]) for name in names}), [K, GLM])
-    content = told(problem)
+    content = told(raw_problem(frame))
     write_evidence(tmp_path / "evidence.json", content)
     back = read_evidence(tmp_path / "evidence.json")
     assert back["table"]["quasi_identifiers"][0]["name"] == 'a "q";\\n=é\\udc80'

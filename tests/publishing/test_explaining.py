@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from raw_tables import raw_problem
 from tasks import invented
 
 from pymoo_anon._messages import percent
@@ -85,8 +86,7 @@ def test_the_suppressed_are_told_and_may_be_worst_off():
 
 
 def test_classes_of_as_many_people_as_are_suppressed_are_not_those():
-    own = Microdata.from_frame(pd.DataFrame({"n": list("abcdeeffggg")}), {"n": Hierarchy.flat(list("abcdefg"))})
-    problem = LatticeProblem(own, [K, GLM], Below(2))
+    problem = raw_problem({"n": list("abcdeeffggg")}, suppression=Below(2))
     choice = problem.front([[0]]).choose()
     assert choice.n_suppressed == 4
     assert explain(problem, [[0]], choice).people == ("Worst off are 4 of 11 people (36.4 %), in 2 classes of 2.",)
@@ -107,9 +107,7 @@ def test_rows_are_no_people_where_a_person_may_have_several():
 
 
 def test_names_and_labels_stay_in_one_line():
-    frame = pd.DataFrame({"zip\ncode": ["a\tb", "c"], "n": [1, 2]})
-    hierarchies = {"zip\ncode": Hierarchy.flat(["a\tb", "c"]), "n": Hierarchy.flat([1, 2])}
-    problem = LatticeProblem(Microdata.from_frame(frame, hierarchies), [K, GLM])
+    problem = raw_problem({"zip\ncode": ["a\tb", "c"], "n": [1, 2]})
     explanation = explain(problem, [[0, 0], [1, 1]], problem.front([[0, 0], [1, 1]]).choose())
     assert explanation.levels[0] == r"zip\ncode: level 0 of 1, 2 values such as a\tb and c"
     assert all(line.isprintable() for line in [*explanation.levels, *explanation.people])

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from persons import FRAMES
+from raw_tables import raw_problem
 from test_release import HOSPITAL, KEPT, ROLES, hospital
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
@@ -85,14 +86,8 @@ def test_unique_rows_are_those_that_a_loop_finds(data):
     cells = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=n, max_size=n)
     columns = {name: data.draw(cells) for name in ("one", "other")}
     frame = pd.DataFrame({"q": data.draw(st.lists(st.sampled_from(["1", "2"]), min_size=n, max_size=n)), **columns})
-    problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat(["1", "2"])}), [KAnonymity()])
-    made = release(
-        frame,
-        problem,
-        [data.draw(st.integers(0, 1))],
-        keep=dict.fromkeys(columns, "to count them in this test"),
-        anyway=ANYWAY,
-    )
+    keep = dict.fromkeys(columns, "to count them in this test")
+    made = release(frame, raw_problem(frame[["q"]]), [data.draw(st.integers(0, 1))], keep=keep, anyway=ANYWAY)
     for by, unique in zip((["q", "one", "other"], ["one", "other"]), made.uniqueness.unique, strict=True):
         rows = list(
             made.frame[by].astype(object).where(made.frame[by].notna(), None).itertuples(index=False, name=None)
@@ -181,8 +176,8 @@ def test_somebody_who_is_alone_is_released_only_by_name_of_the_option():
 
 def test_marked_rows_of_one_person_are_a_person_who_is_alone():
     frame = pd.DataFrame({"zip": [1] * 4 + [2] * 4 + [3] * 2, "patient": [1, 2, 3, 4, 5, 6, 7, 8, 9, 9]})
-    table = Microdata.from_frame(frame, {"zip": Hierarchy.flat([1, 2, 3])}, person="patient")
-    problem = LatticeProblem(table, [GeneralLossMetric()], suppression=2)
+    options = {"person": "patient", "objectives": [GeneralLossMetric()], "suppression": 2}
+    problem = raw_problem(frame, **options)
     front = problem.front([[0]])
     assert front.refusal(0) == 'its 2 suppressed rows are of one person; suppressed = "drop" leaves them out'
     assert front.refusal(0, "drop") is None
@@ -193,9 +188,7 @@ def test_marked_rows_of_one_person_are_a_person_who_is_alone():
     assert release(frame, problem, [0], suppressed="drop").exceptions == ()
     # Two persons hide each other.
     two = frame.assign(patient=[*frame.patient[:-1], 10])
-    problem = LatticeProblem(
-        Microdata.from_frame(two, table.quasi_identifiers, person="patient"), [GeneralLossMetric()], suppression=2
-    )
+    problem = raw_problem(two, **options)
     assert problem.front([[0]]).refusal(0) is None
     assert release(two, problem, [0]).exceptions == ()
 
@@ -244,9 +237,7 @@ def test_a_sensitive_column_that_is_nearly_unique_is_said():
     """Mention it like a kept column, but no column with repeated values."""
     frame = pd.DataFrame({"age": [30 + i % 3 for i in range(30)], "salary": [1000 + min(i, 27) for i in range(30)]})
     frame["illness"] = ["flu", "cold"] * 15
-    age = {"age": Hierarchy.flat([30, 31, 32])}
-    problem = LatticeProblem(Microdata.from_frame(frame, age, ["salary", "illness"]), [KAnonymity()])
-    made = release(frame, problem, [0])
+    made = release(frame, raw_problem(frame, ["salary", "illness"]), [0])
     assert made.uniqueness.iloc[2:].values.tolist() == [["sensitive column salary", 27, 30]]
     assert made.verdict == (
         "What was promised holds. 30 of 30 rows (100.0 %) are unique by all released columns, 28 (93.3 %) by sensitive "

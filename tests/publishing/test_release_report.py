@@ -18,6 +18,7 @@ from persons_of_a_report import (
     rows_of,
     table,
 )
+from raw_tables import raw_problem
 
 from pymoo_anon.comparison import CertainCounts, CountQueries, inference, population_uniques
 from pymoo_anon.datasets import make_census
@@ -25,7 +26,7 @@ from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonym
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing.report.cells import cell_of, cell_text, one_line
 from pymoo_anon.publishing.report.subject import MOST_DETAILED
-from pymoo_anon.table import Below, Hierarchy, Microdata
+from pymoo_anon.table import Below
 
 NAMES = [SCRIPT, BRACES, DOTTED]
 
@@ -258,15 +259,13 @@ def test_the_report_holds_the_codebook(made):
 
 def test_a_name_may_be_a_tuple(tmp_path):
     own = pd.DataFrame({0: [1, 1, 2, 2]}).set_axis(pd.Index([("a", 1)], tupleize_cols=False), axis="columns")
-    tupled = Microdata.from_frame(own, {("a", 1): Hierarchy.flat([1, 2])})
-    page = read(report(tmp_path / "r.html", LatticeProblem(tupled, [KAnonymity()]), [[0], [1]], 0, evidence=None))
+    page = read(report(tmp_path / "r.html", raw_problem(own), [[0], [1]], 0, evidence=None))
     assert page.tables["left"] == [["('a', 1)", "0\N{NO-BREAK SPACE}%", "1.5", "1.5"]]
 
 
 def test_the_rarest_of_many_labels_are_counted_together(tmp_path):
     letters = list("abcdefghijklmnopqrst")
-    rows = pd.DataFrame({"letter": np.repeat(letters, range(1, 21))})
-    own = LatticeProblem(Microdata.from_frame(rows, {"letter": Hierarchy.flat(letters)}), [KAnonymity()])
+    own = raw_problem({"letter": np.repeat(letters, range(1, 21))})
     data = payload(report(tmp_path / "r.html", own, [[0], [1]], 0, evidence=None))
     shown = [[letters[n - 1], n] for n in range(20, 7, -1)]
     assert rows_of(data, "after0", 0) == [*shown, ["7 other labels", 28]]
@@ -274,9 +273,8 @@ def test_the_rarest_of_many_labels_are_counted_together(tmp_path):
 
 def test_a_codebook_of_very_many_labels_is_shown_in_part(tmp_path):
     """Shorten 20,000 labels, for which a report has no room."""
-    values = Hierarchy.flat(range(4000))
-    own = Microdata.from_frame(pd.DataFrame({"n": np.repeat(range(4000), 2)}), {"n": values})
-    page = read(report(tmp_path / "r.html", LatticeProblem(own, [KAnonymity()]), [[0], [1]], 0, evidence=None))
+    own = raw_problem({"n": np.repeat(range(4000), 2)})
+    page = read(report(tmp_path / "r.html", own, [[0], [1]], 0, evidence=None))
     assert len(page.tables["codebook"]) == 3000
     assert page.sentences["codebook"] == ["There are 1,000 labels more: the codebook of the release has all."]
 
@@ -366,10 +364,8 @@ def test_a_release_of_nothing_can_be_told(tmp_path):
 
 def persons():
     """Return 40 visits of 20 persons, two each with equal values."""
-    rows = pd.DataFrame({"age": np.repeat([1, 1, 2, 3], 10), "person": np.repeat(np.arange(20), 2), "x": "a"})
-    ages = {"age": Hierarchy.flat([1, 2, 3])}
-    own = Microdata.from_frame(rows, ages, sensitive="x", person="person")
-    return LatticeProblem(own, [KAnonymity(person="person"), GeneralLossMetric()])
+    rows = {"age": np.repeat([1, 1, 2, 3], 10), "person": np.repeat(np.arange(20), 2), "x": "a"}
+    return raw_problem(rows, "x", "person", [KAnonymity(person="person"), GeneralLossMetric()])
 
 
 def test_persons_are_found_among_persons_and_not_among_their_rows(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
+from raw_tables import raw_problem
 from strategies import promised, tables
 
 from pymoo_anon.algorithms import BranchAndBound
@@ -161,16 +162,10 @@ def test_a_wrong_joint_claim_is_found(measure, monkeypatch):
         release(frame, problem, [2, 1], drop="s1")
 
 
-def two_points():
-    """Return a table with two points that leave somebody alone together."""
-    frame = pd.DataFrame({"a": [1, 1, 2, 2], "b": [1, 2, 1, 2]})
-    table = Microdata.from_frame(frame, {name: Hierarchy.flat([1, 2]) for name in ("a", "b")})
-    return frame, table, LatticeProblem(table, GOALS)
-
-
 def test_a_second_release_that_leaves_somebody_alone_is_refused():
-    frame, table, public = two_points()
-    problem = LatticeProblem(table, [KAnonymity(joint=True), *GOALS], beside=[(public, [0, 1])])
+    frame = pd.DataFrame({"a": [1, 1, 2, 2], "b": [1, 2, 1, 2]})
+    public = raw_problem(frame)
+    problem = LatticeProblem(public.table, [KAnonymity(joint=True), *GOALS], beside=[(public, [0, 1])])
     with pytest.raises(ValueError, match="joint k is 1 where at least 2 is required"):
         release(frame, problem, [1, 0])
     front = problem.front(np.array([[1, 0], [0, 1]]))
