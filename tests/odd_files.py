@@ -30,7 +30,7 @@ FILES = {
     "uneven.csv.gz": gzip.compress(b"a,b\n1,2\n3\n"),
     "excel.csv": "sep=;\na;b\n1;2\n",
     "rows.csv": '"a","b"\n"1",1,2\n"2",3,4\n',
-    "titled.csv": "# of 2024\na,b\n1,2\n",
+    "titled.csv": "Admissions\nof 2024\na,b\n" + "1,2\n" * 30,
     "blanks.csv": "age sex\n20 F\n21 M\n",
     "umlaut.csv": "age,note\n20,grün\n",
     "large.ndjson": '{"a": 1.5}\n{"a": 90071992547409930}',
