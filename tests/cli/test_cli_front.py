@@ -1,9 +1,6 @@
 """Output of a search, whole or not at all."""
 
-import hashlib
 import io
-import json
-import os
 import platform
 import re
 
@@ -123,19 +120,6 @@ def test_the_record(done):
     assert record["versions"]["python"] == platform.python_version()
     assert {"pymoo", "numba", "pandas"} < set(record["versions"])
     assert record["platform"] == platform.platform()
-
-
-def test_the_files(done, searched, tmp_path):
-    folder = tmp_path / "front"
-    record = json.loads(json.dumps(done[0].record(done[1]), default=str))
-    paths = write(searched, folder, **record)
-    assert paths == [folder / "front.csv", folder / "front.png", folder / "run.json"]
-    assert sorted(os.listdir(folder)) == ["front.csv", "front.png", "run.json"]
-    assert pd.read_csv(paths[0]).to_numpy().tolist() == searched.to_frame().to_numpy().tolist()
-    assert paths[0].read_bytes() == searched.to_frame().to_csv(index=False, lineterminator="\n").encode()
-    assert paths[1].read_bytes().startswith(b"\x89PNG")
-    front = {"sha256": hashlib.sha256(paths[0].read_bytes()).hexdigest()}
-    assert json.loads(paths[2].read_text(encoding="utf-8")) == {**record, "front": front}
 
 
 def test_the_table_of_a_front_is_written_as_pandas_would(tmp_path):

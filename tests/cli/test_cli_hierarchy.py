@@ -236,14 +236,10 @@ def test_malformed_files_end_in_one_sentence():
 ARX = {"zip": "mine_hierarchy_zip.csv", "sex": "mine_hierarchy_sex.csv"}
 
 
-def as_arx():
-    for column, name in ARX.items():
-        os.rename(f"trees/{column}.csv", f"trees/{name}")
-
-
 def test_folders_of_arx_load_as_they_are():
     """Load tables beside their hierarchies, and other tables, as ARX does."""
-    as_arx()
+    for column, name in ARX.items():
+        os.rename(f"trees/{column}.csv", f"trees/{name}")
     text = Path("mine.csv").read_text().replace(",", ";")
     Path("trees/mine.csv").write_text(text)
     for name in ("other.csv", "other_config.csv", "other_hierarchy_age.csv", "other_hierarchy_sex.csv"):

@@ -126,14 +126,6 @@ def test_a_search_of_a_project():
     assert made["project"]["file"] == "../my.toml"
 
 
-def test_options_win_over_the_file():
-    run("search", "my.toml", "--seed", "7", "--output", "mine", "--algorithm", "bnb")
-    options = record("mine")["options"]
-    assert (options["seed"], options["algorithm"], options["suppression"]) == (7, "bnb", "0.1")
-    # The file's generations are for another algorithm.
-    assert options["generations"] == 100
-
-
 def test_a_project_file_is_never_overwritten():
     Path("out").mkdir()
     os.link("my.toml", "out/run.json")
@@ -324,12 +316,14 @@ def test_weights_of_shares_have_the_sum_1():
     assert record()["objectives"][1] == "NormalizedWeightedPenalty({'zip': 0.75, 'sex': 0.25})"
 
 
-def test_what_is_given_twice_counts_as_the_command_line_says():
-    run("search", "my.toml", "--seed", "7", "--seed", "8", "--require", "k>=3")
-    options = record("out")["options"]
-    # The last of repeated options counts. Those of the file count if the command line has none.
-    assert (options["seed"], options["require"], options["generations"]) == (8, ["k>=3"], 2)
-    assert (front("out")["k"] >= 3).all()
+def test_options_win_over_the_file_and_the_last_of_them_counts():
+    asked = ["--seed", "7", "--seed", "8", "--require", "k>=3", "--algorithm", "bnb", "--output", "mine"]
+    run("search", "my.toml", *asked)
+    options = record("mine")["options"]
+    assert (options["seed"], options["require"], options["suppression"]) == (8, ["k>=3"], "0.1")
+    # The file's generations are for another algorithm.
+    assert (options["algorithm"], options["generations"]) == ("bnb", 100)
+    assert (front("mine")["k"] >= 3).all()
 
 
 @pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names of files are text there")

@@ -269,14 +269,6 @@ def test_a_table_of_duckdb(tmp_path):
         assert "\n" not in str(error.value)
 
 
-def test_what_is_no_parquet_is_refused(tmp_path):
-    path = tmp_path / "file.parquet"
-    path.write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"file\.parquet cannot be read by duckdb: ") as error:
-        open_frame(Reading(Source("parquet", path)), lambda found: found)
-    assert "\n" not in str(error.value)
-
-
 def test_sources():
     folder = Path("project")
     assert source_of("a.csv", folder) == Source("csv", folder / "a.csv")

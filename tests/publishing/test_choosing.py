@@ -179,14 +179,11 @@ def test_the_risk_of_persons_counts_persons():
 
 def test_the_knee_is_the_steadiest_point_that_is_the_worst_in_nothing():
     choice = PROBLEM.front(FRONT).choose(knee=True)
-    inner = [row for row in range(len(FRONT)) if not any(_is_worst(VALUES[row, j], j) for j in range(3))]
+    worst = [*VALUES[:, :2].min(axis=0), VALUES[:, 2].max()]
+    inner = np.flatnonzero((worst != VALUES).all(axis=1))
     steady = steadiness(VALUES, [True, True, False])
     assert choice.row == plain_best(PROBLEM, FRONT, lambda row: row in inner, lambda row: -steady[row])
     assert choice.reason == f"the knee of all {len(FRONT)} points"
-
-
-def _is_worst(value, j):
-    return value == (VALUES[:, j].max() if j == 2 else VALUES[:, j].min())
 
 
 def test_a_single_point_is_the_knee():
@@ -221,18 +218,14 @@ def test_what_weights_say():
 # --- refusals -----------------------------------------------------------------------------------------------------
 
 
-def loss_words(value):
-    """Format a loss with its share of the largest possible loss."""
-    return f"{value:.6g} ({100 * value / (PROBLEM.table.n_rows * PROBLEM.n_var):.1f} %)"
-
-
 def test_where_nothing_satisfies_the_nearest_is_named_whatever_the_units():
     """Sum each bound's miss as a share of its largest miss: a loss is missed by hundreds, and an l by few."""
     k, diversity, loss = VALUES.T
     missed_l, missed_loss = np.maximum(5 - diversity, 0), loss + 1
     nearest = np.argmin(missed_l / missed_l.max() + missed_loss / missed_loss.max())
     assert nearest != np.argmin(missed_l + missed_loss)
-    has = f"l = {diversity[nearest]:.0f}, GLM = {loss_words(loss[nearest])} and k = {k[nearest]:.0f}"
+    share = loss[nearest] / (PROBLEM.table.n_rows * PROBLEM.n_var)
+    has = f"l = {diversity[nearest]:.0f}, GLM = {loss[nearest]:.6g} ({100 * share:.1f} %) and k = {k[nearest]:.0f}"
     with pytest.raises(ValueError) as caught:
         PROBLEM.front(FRONT).choose(require=[L >= 5, GLM <= -1])
     assert str(caught.value) == f"no point of the front's {len(FRONT)} has l >= 5 and GLM <= -1; the nearest has {has}"

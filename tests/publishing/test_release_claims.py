@@ -45,7 +45,7 @@ def points(draw):
     return table, problem, x, labels
 
 
-def kept_of(table, problem):
+def kept_of(problem):
     roles = (*problem.table.sensitive, problem.table.label)
     return {name: "it is kept as it was drawn" for name in ("s0", "s1", "label") if name not in roles}
 
@@ -58,7 +58,7 @@ def test_a_release_is_what_a_loop_over_the_rows_makes_and_each_measure_is_claime
     kept = classes.kept[classes.class_of[0][table.tuple_of_row]]
 
     def make(how):
-        keep = kept_of(table, problem)
+        keep = kept_of(problem)
         return release(table.frame, problem, x, keep=keep, suppressed=how, anyway="it is only a test")
 
     if suppressed == "drop" and not kept.any():
@@ -222,7 +222,7 @@ def test_a_table_is_taken_where_a_loop_over_its_rows_finds_those_of_the_release(
     table, problem, x, _ = point
     if not problem.equivalence_classes(x).kept.any():
         return
-    asked = Asked(keep=kept_of(table, problem), suppressed=suppressed, anyway="it is only a test")
+    asked = Asked(keep=kept_of(problem), suppressed=suppressed, anyway="it is only a test")
     made = recode(table.frame, problem, x, asked)
     whole = made.frame
     rows, names = st.integers(0, len(whole) - 1), st.sampled_from([*whole])

@@ -33,7 +33,7 @@ GOALS = [KAnonymity(), GeneralLossMetric()]
 ID = {"id": "attackers may link all rows of both files"}
 
 
-def files_of(table, chosen, frame, keep):
+def files_of(chosen, frame, keep):
     """Release each chosen point, with or without what links the rows."""
     drop = [name for name in frame if name in ("id", "s1", "label") and name not in keep]
     return [release(frame, problem, x, drop=drop, keep=keep).frame for problem, x in chosen]
@@ -91,7 +91,7 @@ def test_who_has_both_files_finds_nobody_among_fewer(data, table):
     assert KAnonymity().evaluate(joint([first, second])) >= k
     # An attacker who links every row of one file with the same row of the other.
     keep = {**ID, "label": None} if data.draw(st.booleans()) else ID
-    one, other = files_of(table, [first, second], frame, keep)
+    one, other = files_of([first, second], frame, keep)
     linked = one.merge(other, on="id", suffixes=("", " of the other"))
     assert len(linked) == len(frame)
     theirs = linked[[f"{name} of the other" for name in table.levels]].set_axis(list(table.levels), axis=1)
@@ -99,7 +99,7 @@ def test_who_has_both_files_finds_nobody_among_fewer(data, table):
     for person in persons:
         assert (fits(table, linked, person) & fits(table, theirs, person)).sum() >= k
     # Without a common key rows are linked by equal secrets and by cells that may hold the same values.
-    one, other = files_of(table, [first, second], frame, {})
+    one, other = files_of([first, second], frame, {})
     for person in persons:
         mine, yours = one[fits(table, one, person)], other[fits(table, other, person)]
         pairs = {
