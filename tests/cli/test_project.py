@@ -21,7 +21,8 @@ from command import (
     search,
     write_own_table,
 )
-from malformed_projects import RIGHT, project_files, tables
+from malformed import table_files
+from malformed_projects import RIGHT, project_files
 from strategies import times
 
 from pymoo_anon.study import Study
@@ -262,7 +263,7 @@ def is_one_sentence(result):
 
 @pytest.mark.parametrize(
     ("path", "made", "n", "most"),
-    [("my.toml", project_files, N_BROKEN, 0.5), ("mine.csv", tables, N_BROKEN // 2, 0.4)],
+    [("my.toml", project_files, N_BROKEN, 0.5), ("mine.csv", table_files, N_BROKEN // 2, 0.4)],
 )
 def test_broken_files_end_in_one_sentence(monkeypatch, path, made, n, most):
     # The search itself is tested elsewhere.
