@@ -32,7 +32,6 @@ from pymoo_anon.table import Hierarchy
 #: Files that are broken; more by hand.
 N_BROKEN = times(100)
 
-
 pytestmark = pytest.mark.usefixtures("right_project")
 
 

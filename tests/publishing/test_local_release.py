@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import fewer, nodes, policies, promised, rule_of, tables
+from tasks import KINDS
 
 from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
@@ -28,13 +29,7 @@ class Given(LocalRecodingProblem):
 
 
 def measures_of(population):
-    """Return one measure of each kind."""
-    return [
-        *(KAnonymity(), ProsecutorRisk(), MarketerRisk(), AverageClassSize(), Discernibility(), KMap(population)),
-        *(GeneralLossMetric(), NormalizedWeightedPenalty(), Precision(), NonUniformEntropy(), KLDivergence()),
-        *(DistinctLDiversity("s0"), EntropyLDiversity("s0"), AlphaDeassociation("s0"), TCloseness("s0")),
-        BasicBetaLikeness("s0"),
-    ]
+    return [*KINDS, KMap(population)]
 
 
 @st.composite

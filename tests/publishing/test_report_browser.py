@@ -188,7 +188,6 @@ DRAWN = """async () => {
     return found;
 }"""
 
-
 TWENTY = np.random.default_rng(7).integers(0, len(X), 20).tolist()
 
 
