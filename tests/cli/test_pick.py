@@ -10,16 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import (
-    FILES,
-    OF_OWN_TABLE,
-    command,
-    made_in,
-    project_of,
-    refused,
-    run,
-    write_own_table,
-)
+from command import FILES, OF_OWN_TABLE, command, made_in, project_of, refused, run, write_own_table
 
 from pymoo_anon.cli.options import PickRequest as Wish
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity

@@ -8,19 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import (
-    FILES,
-    command,
-    edit,
-    front,
-    made_in,
-    own,
-    record,
-    refused,
-    run,
-    search,
-    write_own_table,
-)
+from command import FILES, command, edit, front, made_in, own, record, refused, run, search, write_own_table
 from malformed import table_files
 from malformed_projects import RIGHT, project_files
 from strategies import times
