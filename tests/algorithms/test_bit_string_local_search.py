@@ -246,9 +246,7 @@ def test_an_interrupted_search_goes_on(made, n_starts):
         algorithm.next()
     del algorithm._walk.ask
     algorithm.random_state.bit_generator.state = state
-    while algorithm.has_next():
-        algorithm.next()
-    assert algorithm.result().X.tolist() == straight.X.tolist()
+    assert algorithm.run().X.tolist() == straight.X.tolist()
 
 
 def test_it_ends_by_itself_and_a_termination_lets_it_go_on():

@@ -60,12 +60,6 @@ def outcome(res):
     return res.X.tolist(), res.F.tolist(), np.sort(res.pop.get("F")[:, 0]).tolist()
 
 
-def finished(algorithm):
-    while algorithm.has_next():
-        algorithm.next()
-    return algorithm
-
-
 def rank(one):
     """Return the constraint violation, then the value."""
     return float(np.maximum(one.G, 0).sum()), float(one.F[0])
@@ -206,7 +200,7 @@ def test_same_result_after_resuming_at_any_birth():
         if birth in (1, 2, 20, 21, 22, 173):
             stored.append(pickle.dumps(algorithm))
     for resumed in [*map(pickle.loads, stored), algorithm]:
-        assert outcome(finished(resumed).result()) == outcome(straight)
+        assert outcome(resumed.run()) == outcome(straight)
         assert resumed.problem.n_unique == straight.problem.n_unique
 
 

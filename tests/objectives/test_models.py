@@ -164,11 +164,8 @@ def test_the_precisions_of_sweeney(node, expected):
         "zip": Hierarchy([zips, ["0213*", "0213*", "0214*", "0214*"], ["021**"] * 4, ["*"] * 4]),
     }
     frame = pd.DataFrame([(race, zip_) for race in races for zip_ in zips], columns=["race", "zip"])
-    table = Microdata.from_frame(frame, hierarchies)
-    chosen = list(zip(hierarchies.values(), node, strict=True))
-    maps = np.concatenate([hierarchy.groups[level] for hierarchy, level in chosen])
-    (classes,) = table.grouper.classes(maps[np.newaxis], np.array([[h.n_groups[level] for h, level in chosen]]))
-    np.testing.assert_allclose(Precision().evaluate(classes), [expected], rtol=1e-12)
+    problem = LatticeProblem(Microdata.from_frame(frame, hierarchies), [Precision()])
+    np.testing.assert_allclose(problem.natural(problem.evaluate(np.array(node))), [expected], rtol=1e-12)
 
 
 def test_an_order_of_the_bits_leaves_the_levels_as_they_are():

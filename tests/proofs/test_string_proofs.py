@@ -219,8 +219,7 @@ def test_minimize_proves_and_goes_on_elsewhere():
     for _ in range(3):
         algorithm.next()
     for again in (copy.deepcopy(algorithm), pickle.loads(pickle.dumps(algorithm))):
-        while again.has_next():
-            again.next()
+        again.run()
         assert again.certified
         np.testing.assert_allclose(in_order(again.opt.get("F")), expected)
 

@@ -11,6 +11,7 @@ from exact_cases import case
 from exact_twins import LocalRelease, exact
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import at_levels
 
 from pymoo_anon.comparison import (
     BreachProbability,
@@ -25,7 +26,7 @@ from pymoo_anon.comparison import (
 )
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DeltaPresence, LeastPresence, Precision
-from pymoo_anon.table import Generalization, LocalGeneralization
+from pymoo_anon.table import LocalGeneralization
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -110,13 +111,6 @@ def as_cells(table, generalization):
     return LocalGeneralization(table.quasi_identifiers, np.column_stack(columns))
 
 
-def node_of(table, levels):
-    chosen = list(zip(table.quasi_identifiers.items(), levels, strict=True))
-    return Generalization(
-        {name: h.groups[level] for (name, h), level in chosen}, {name: h.labels[level] for (name, h), level in chosen}
-    )
-
-
 @given(SEEDS)
 def test_a_node_of_the_lattice_as_cells_has_the_same_values(seed):
     """Compare all measures, but precision only if levels are uniform.
@@ -126,7 +120,7 @@ def test_a_node_of_the_lattice_as_cells_has_the_same_values(seed):
     own, rng = rooted(case(seed)), np.random.default_rng(seed)
     table = own.table
     levels = [int(rng.integers(0, hierarchy.length + 1)) for hierarchy in table.quasi_identifiers.values()]
-    plain = node_of(table, levels)
+    plain = at_levels(table.quasi_identifiers, levels)
     uniform = all(
         hierarchy.nodes.level[hierarchy.nodes.ancestors[level]].min()
         == hierarchy.nodes.level[hierarchy.nodes.ancestors[level]].max()
