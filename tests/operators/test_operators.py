@@ -75,14 +75,6 @@ def test_every_crossover_point_is_as_likely():
     assert np.allclose(np.bincount(points, minlength=5) / 30_000, [0, 0.25, 0.25, 0.25, 0.25], atol=0.01)
 
 
-def test_crossover_happens_with_its_probability():
-    parents = [Population.new(X=np.array([[0, 0], [1, 1]])) for _ in range(4000)]
-    for prob in (0.0, 0.8):
-        off = LevelCrossover(prob).do(box([1, 1]), parents, random_state=np.random.default_rng(0)).get("X")
-        assert off.dtype == parents[0].get("X").dtype
-        assert np.mean(off[:4000, 0] != off[:4000, 1]) == pytest.approx(prob, abs=0.02)
-
-
 @given(lattices, st.integers(1, 20), seeds)
 def test_mutation_is_a_single_step_inside_the_lattice(lengths, n, seed):
     rng = np.random.default_rng(seed)
