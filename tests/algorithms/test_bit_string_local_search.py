@@ -14,17 +14,7 @@ from strategies import every_string, grown, partitions
 from tasks import minimal, sorted_rows
 
 from pymoo_anon.algorithms import BitStringLocalSearch, ParetoLocalSearch
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    Discernibility,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    NonUniformEntropy,
-    NormalizedWeightedPenalty,
-    Precision,
-    ProsecutorRisk,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.operators import BitStringNeighborhood, BitStringSampling, LevelNeighborhood, RandomImmigrantMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.proofs.instance import asks_no_more

@@ -13,15 +13,7 @@ from tasks import minimal, sorted_rows
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.datasets import fetch_adult, make_census
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    Discernibility,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.operators import LatticeSampling
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.proofs.intervals import IntervalProof

@@ -15,16 +15,7 @@ from tasks import nsga2
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import dominance_fitness
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.operators import (
-    CornerSampling,
-    DominanceCountTournament,
-    LatticeSampling,
-    LevelCrossover,
-    LevelNeighborhood,
-    RandomImmigrantMutation,
-    ReducedSurrogateCrossover,
-    SingleStepMutation,
-)
+from pymoo_anon.operators import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 
 

@@ -11,14 +11,7 @@ from plain import PlainTable, read_levels
 import pymoo_anon
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem
 
 SUPPRESSION = 301

@@ -12,15 +12,7 @@ from tasks import invented, tasks
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    NormalizedWeightedPenalty,
-    Precision,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import BitStringProblem, Front, LatticeProblem, PreferredPoint
 from pymoo_anon.problems.arguments import texts_of
 from pymoo_anon.problems.front import axes_of

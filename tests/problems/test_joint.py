@@ -14,16 +14,7 @@ from tasks import check_proofs, invented
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import fetch_adult, make_census
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    MarketerRisk,
-    ProsecutorRisk,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, joint, ladder, refine
 from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.problems.releases import together

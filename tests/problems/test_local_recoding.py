@@ -16,20 +16,7 @@ from tasks import nsga2
 from pymoo_anon._messages import percent
 from pymoo_anon.algorithms import TargetSweep
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    AverageClassSize,
-    BasicBetaLikeness,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    MarketerRisk,
-    ProsecutorRisk,
-    RecursiveCLDiversity,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LocalRecodingProblem
 from pymoo_anon.publishing import explain, release
 from pymoo_anon.publishing.codebook import codebook

@@ -15,16 +15,7 @@ from tasks import minimal, nsga2
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    NormalizedClassDispersion,
-    NormalizedWeightedPenalty,
-    SquaredClassSizes,
-    SquaredValueCounts,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem, base
 from pymoo_anon.problems.requirements import impossible
 from pymoo_anon.table import Below, Hierarchy, Microdata

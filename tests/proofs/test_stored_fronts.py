@@ -14,17 +14,7 @@ from tasks import Task, found, invented, nsga2, sorted_rows
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch, ParetoLocalSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    Discernibility,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem, base, journaled
 from pymoo_anon.proofs import stored
 from pymoo_anon.table import Microdata

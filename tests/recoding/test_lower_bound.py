@@ -14,16 +14,7 @@ from recodings import trees_of
 from strategies import more
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    BasicBetaLikeness,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    RecursiveCLDiversity,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LocalRecodingProblem
 from pymoo_anon.recoding import Ascent, ColumnRequirement, RequirementKind, Requirements
 from pymoo_anon.recoding.bound import Items

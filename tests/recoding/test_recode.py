@@ -15,15 +15,7 @@ from loops import leave_uncompiled
 from recodings import column, drawn, lost, members_of, trees_of
 from strategies import nested, times
 
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    BasicBetaLikeness,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    RecursiveCLDiversity,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, moves, recode
 from pymoo_anon.recoding import top_down as splits
 from pymoo_anon.recoding import trees as trees_and_tests

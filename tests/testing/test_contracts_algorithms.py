@@ -12,18 +12,7 @@ from pymoo.util.archive import MultiObjectiveArchive
 from tasks import nsga2
 
 from pymoo_anon import algorithms
-from pymoo_anon.algorithms import (
-    GENITOR,
-    PBGEA,
-    BitStringLocalSearch,
-    BranchAndBound,
-    Datafly,
-    ExhaustiveSearch,
-    ParetoLocalSearch,
-    PreferenceNSGA2,
-    SamaratiSearch,
-    TargetSweep,
-)
+from pymoo_anon.algorithms import *
 from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, PreferredPoint
 from pymoo_anon.testing import check_algorithm, small_problems

@@ -17,22 +17,7 @@ from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.problems import get_problem
 
 from pymoo_anon import operators
-from pymoo_anon.operators import (
-    BitStringNeighborhood,
-    BitStringSampling,
-    ClosestValidRepair,
-    CornerSampling,
-    DominanceCountTournament,
-    LatticeSampling,
-    LevelCrossover,
-    LevelNeighborhood,
-    Neighborhood,
-    PartitionCrossover,
-    PerAttributeBitMutation,
-    RandomImmigrantMutation,
-    ReducedSurrogateCrossover,
-    SingleStepMutation,
-)
+from pymoo_anon.operators import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.testing import check_operator, small_problems
 
