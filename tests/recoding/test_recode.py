@@ -187,41 +187,6 @@ def test_requirements_decide_as_the_measures_do(tables, asked):
     assert Requirements(1, [own]).tests(table.tuples, trees).keeps_whole(trees.rows) == (not broken[0])
 
 
-@given(tables=microdata(max_rows=6, max_attributes=2, sizes=(1, 2, 3, 4)), k=st.integers(1, 4))
-def test_no_recoding_beats_brute_force(tables, k):
-    """Enumerate all maps from tuples to node vectors, and find nothing better."""
-    table, _ = tables
-    nodes, trees = nodes_of(table), trees_of(table)
-    n = len(table.tuples)
-    choices = []
-    for codes in table.tuples.codes:
-        above = [
-            [x for x in range(len(own)) if own.first[x] <= own.order[code] < own.stop[x]]
-            for own, code in zip(nodes, codes, strict=True)
-        ]
-        choices.append(list(product(*above)))
-
-    def loss(cells):
-        own = [sum(node.losses[x] for node, x in zip(nodes, cell, strict=True)) for cell in cells]
-        return float(np.dot(own, table.tuples.counts))
-
-    def holds(cells):
-        sizes = {}
-        for cell, count in zip(cells, table.tuples.counts.tolist(), strict=True):
-            sizes[cell] = sizes.get(cell, 0) + count
-        return min(sizes.values()) >= k
-
-    if np.prod([len(own) for own in choices]) > 3000 or table.tuples.n_rows < k:
-        return
-    best = min(loss(cells) for cells in product(*choices) if holds(cells))
-    for method in ("bottom-up", "top-down"):
-        cells = recode(trees, Requirements(k).tests(table.tuples, trees), method=method)
-        found = [tuple(own) for own in cells.tolist()]
-        assert holds(found)
-        assert loss(found) >= best - 1e-9
-        assert n > 2 or loss(found) <= best + 1e-9
-
-
 @given(tables=microdata(), k=st.integers(1, 6))
 def test_the_cube_releases_cells_that_are_cheapest(tables, k):
     """Check that the first class is a cheapest cell with k rows."""
