@@ -9,6 +9,7 @@ from functools import cache, cached_property
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
+from measures import measures_of
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
 from strategies import invented_frame, populations, tables
@@ -30,36 +31,11 @@ def nsga2(pop_size=10, **options):
 
 
 KINDS = (
-    KAnonymity(),
-    HouseholdRisk("s1"),
-    DistinctLDiversity("s0"),
-    SquaredClassSizes(),
-    SquaredValueCounts("s0"),
-    EntropyLDiversity("s0"),
+    *measures_of("s0", "s1", "s1"),
+    RecordsAtRisk(0.3),
     RecursiveCLDiversity("s0", 2),
-    TCloseness("s0"),
     TCloseness("s1", "ordered"),
     TCloseness("s0", Hierarchy([list("abcd"), list("xxyy"), list("****")])),
-    AlphaDeassociation("s0"),
-    BasicBetaLikeness("s0"),
-    EnhancedBetaLikeness("s0"),
-    DeltaDisclosure("s0"),
-    DeltaDisclosure("s0", strict=True),
-    KAnonymity(person="s1"),
-    LeastPayout(30, 100),
-    PublisherPayout(30, 100),
-    ProsecutorRisk(),
-    MarketerRisk(),
-    RecordsAtRisk(0.3),
-    GeneralLossMetric(),
-    NormalizedWeightedPenalty(),
-    NormalizedClassDispersion(),
-    ClassificationMetric("s1"),
-    Discernibility(),
-    AverageClassSize(),
-    NonUniformEntropy(),
-    Precision(),
-    KLDivergence(),
 )
 BOUNDED = [objective for objective in KINDS if objective.bounding is not None]
 

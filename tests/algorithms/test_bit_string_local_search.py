@@ -186,18 +186,6 @@ def test_descent_ends_where_no_neighbor_is_better():
     assert res.F[0] <= around.min()
 
 
-def test_no_neighbor_of_a_front_dominates_it():
-    own = other()
-    res = minimize(own, ParetoLocalSearch(termination=NoTermination()), seed=1)
-    assert res.X.dtype == bool
-    assert res.algorithm.evaluator.n_eval == own.n_unique
-    assert len(res.X) > 2
-    for x in res.X:
-        around = own.evaluate(BitStringNeighborhood().do(own, x, 1), return_values_of=["F"])
-        for F in around:
-            assert (res.F <= F).all(axis=1).any()
-
-
 def test_constraints_are_reached_from_strings_that_break_them():
     limits = [DistinctLDiversity("s0") >= 4, KAnonymity() >= 6]
     own = BitStringProblem(SMALL, [Precision()], 0.05, limits)

@@ -38,10 +38,6 @@ def shares(front):
     return front.values(GeneralLossMetric()) / (600 * 2)
 
 
-def percents(text):
-    return [int(own) for own in re.findall(r"(\d+) %", text)]
-
-
 def test_every_figure_is_what_is_there(front):
     choice = front.choose(require=[KAnonymity() >= 20])
     lost = shares(front)[choice.row]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -177,13 +176,3 @@ def test_recodings_are_compared_as_generalizations_are():
     fine, coarse = (recoded(table, np.minimum(some_levels(rng, table), most)) for most in (1, 9))
     found = compare(table, {"fine": fine, "coarse": coarse}, [ClassSize(), TupleLoss()], [Coverage()])
     assert set(found.ranks.index) == {"fine", "coarse"}
-
-
-def test_a_recoding_travels_whole():
-    table = small_table()
-    own = recoded(table, some_levels(np.random.default_rng(1), table))
-    again = pickle.loads(pickle.dumps(own))
-    assert again == own
-    assert hash(again) == hash(own)
-    assert own != recoded(table, np.zeros((table.n_distinct, 8), dtype=int))
-    assert pickle.loads(pickle.dumps(table)).equivalence_classes(again).sizes.sum() == 300

@@ -8,6 +8,7 @@ import textwrap
 import pytest
 from broken_objectives import TooSure
 from errors import refused
+from measures import measures_of
 from strategies import times
 from tasks import STATED
 
@@ -25,48 +26,24 @@ TABLE = small_problems()["two objectives"].table
 
 #: Every objective of the package, with a table if random ones do not suffice.
 MADE = [
-    (AlphaDeassociation("diagnosis"), None),
-    (AverageClassSize(), None),
-    (MarketerRisk(), None),
-    (BasicBetaLikeness("diagnosis"), None),
-    (SquaredClassSizes(), None),
-    (ClassificationMetric("label"), None),
+    *((objective, None) for objective in measures_of("diagnosis", "patient", "label")),
     (ClassificationMetric("q0"), None),
-    (DeltaDisclosure("diagnosis"), None),
-    (DeltaDisclosure("diagnosis", strict=True), None),
-    (Discernibility(), None),
-    (DistinctLDiversity("diagnosis"), None),
     (DistinctLDiversity(), None),
     (DistinctLDiversity(known=any_of(1)), None),
-    (EnhancedBetaLikeness("diagnosis"), None),
-    (EntropyLDiversity("diagnosis"), None),
-    (GeneralLossMetric(), None),
     (GeneralLossMetric([0.5, 2, 0]), TABLE),
     (HouseholdRisk("home"), None),
-    (KAnonymity(), None),
     (KAnonymity(), CENSUS),
-    (KAnonymity(person="patient"), None),
-    (KLDivergence(), None),
     (KMap(TABLE), TABLE),
     (DeltaPresence(TABLE), TABLE),
     (LeastPresence(TABLE), TABLE),
     (LeastPayout(), None),
-    (LeastPayout(30, 100), None),
-    (PublisherPayout(30, 100), None),
     (PublisherPayout(population=TABLE), TABLE),
     (MarketerRisk(TABLE), TABLE),
-    (ProsecutorRisk(), None),
     (RecordsAtRisk(0.3), None),
     (RecordsAtRisk(), CENSUS),
-    (NonUniformEntropy(), None),
-    (NormalizedClassDispersion(), None),
-    (NormalizedWeightedPenalty(), None),
     (NormalizedWeightedPenalty([0.5, 0.3, 0.2]), TABLE),
-    (Precision(), None),
     (PreferredPoint((0.2, 0.8)), None),
     (RecursiveCLDiversity("diagnosis", 2), None),
-    (SquaredValueCounts("diagnosis"), None),
-    (TCloseness("diagnosis"), None),
     (TCloseness("t", "ordered"), TABLE),
     (TCloseness("diagnosis", Hierarchy([list("abcd"), list("xxyy"), list("****")])), None),
 ]
