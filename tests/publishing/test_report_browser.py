@@ -462,7 +462,7 @@ def test_the_report_of_a_court_is_twelve_thousand_pixels_high_at_most(visit):
     """Put eleven sensitive columns in one table, and draw details on demand."""
     page = visit("court")
     assert page.evaluate("document.documentElement.scrollHeight") <= 12_000
-    assert len(rows_in(page, "inferred")) == 10
+    assert len(tables(page)["inferred"]) == 10
     assert page.locator("[data-of=sure0] svg").count() == 0
     page.locator("details.more > summary").click()
     page.wait_for_selector("[data-of=sure9] svg")
@@ -471,10 +471,6 @@ def test_the_report_of_a_court_is_twelve_thousand_pixels_high_at_most(visit):
     page.evaluate("window.report.select(1)")
     drawn = page.evaluate("window.report.charts.get('sure3').data('rows').length")
     assert drawn == 11
-
-
-def rows_in(page, name):
-    return tables(page)[name]
 
 
 @pytest.mark.slow
