@@ -480,7 +480,7 @@ def test_the_first_page_is_one_that_a_person_can_sign(visit):
         """() => Object.fromEntries([...document.querySelectorAll(".facts .mark")].map(
             (one) => [...one.children].map((part) => part.textContent)))"""
     )
-    first, last = ["Required, and met", "Unique rows", "Inference"], ["Choice", "Suppressed", "Dropped columns"]
+    first, last = ["Required, and met", "Risk", "Unique rows", "Inference"], ["Choice", "Suppressed", "Dropped columns"]
     assert list(facts) == [*first, "Usefulness", *last]
     assert facts["Inference"].startswith("A class with a single value reveals it: ")
     assert page.locator(".facts .not-met dt").all_inner_texts() == ["Inference"]
