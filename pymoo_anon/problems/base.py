@@ -79,7 +79,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     _measures_in_threads = True
     #: (n_distinct,) int64 array, the part of each distinct tuple in the releases beside this one, or None.
     beside_parts: Ints | None = None
-    #: The releases beside or inside which one of this problem is made: pairs of a problem and a point, or classes.
+    #: The releases beside or inside which one of this problem is made, as of `joint`.
     earlier: tuple[Any, ...] = ()
 
     def __init__(

@@ -30,7 +30,7 @@ from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPena
 from pymoo_anon.problems.arguments import check_table, checked_constraints
 from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 from pymoo_anon.problems.lattice import whole_numbers
-from pymoo_anon.problems.releases import divided_parts, fingerprint_of, parts_within, points_or_classes
+from pymoo_anon.problems.releases import divided_parts, fingerprint_of, parts_within
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
 from pymoo_anon.recoding import FEW, Ascent, ColumnRequirement, Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.domain_values import Name
@@ -243,7 +243,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         self.method, self.structure = method, structure
         self.n_improvements = whole_from_0("n_improvements", n_improvements)
         self.within_parts = parts_within(within, table, constraints)
-        self.earlier = points_or_classes([] if within is None else [within])
+        self.earlier = () if within is None else (within,)
         #: (n_distinct,) int64 array of `kept_whole`, or None. Set before the first point is decoded.
         self.units: Ints | None = None
         self.targets = targets_of(table, least_k(constraints))
