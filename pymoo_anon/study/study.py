@@ -318,6 +318,11 @@ def is_there(study: Study, path: Path) -> bool:
     return (path if _source_at(study, path).table is None else beside(path, EVIDENCE)).is_file()
 
 
+def verdict_of(study: Study, path: Path, broken: Sequence[str]) -> str:
+    """Say whether a release holds, or what is broken."""
+    return f"{'does not hold: ' * is_there(study, path)}{listed(broken)}" if broken else "holds"
+
+
 def _check_recoding(study: Study, local: bool, lower_bound: int | None) -> None:
     """Raise on options for the other kind of recoding."""
     is_local = not isinstance(study.problem, LatticeProblem)

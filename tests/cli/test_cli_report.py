@@ -146,10 +146,17 @@ def test_the_project_file_says_whose_data_and_for_whom(with_release):
     Path("mine.toml").write_text(f"{whole}\n{said}", encoding="utf-8")
     run("report", "mine.toml")
     page = read(REPORT.read_text(encoding="utf-8"))
-    assert {"the clinic", "everybody", "mine.csv", "out.csv", "Purpose is not stated: fill in [report]."} <= set(
-        page.texts
+    assert {
+        "the clinic",
+        "everybody",
+        "mine.csv",
+        "out.csv",
+        "Purpose is not stated: fill in [report] of the project file, or step 6 of the screen.",
+    } <= set(page.texts)
+    assert (
+        page.sentences["open"][0]
+        == "Purpose is not stated: fill in [report] of the project file, or step 6 of the screen."
     )
-    assert page.sentences["open"][0] == "Purpose is not stated: fill in [report]."
     assert not any("unique in the population" in words for words in page.sentences["open"])
     # An option wins over the file.
     told = refused("report", "mine.toml", "--population-size", "7", "--force")

@@ -546,7 +546,10 @@ def test_class_sizes_are_not_held_against_a_k_of_who_knows_less(tmp_path):
 
 def test_a_report_says_what_was_not_looked_at(tmp_path):
     sentences = read(report(tmp_path / "r.html")).sentences["open"]
-    assert sentences[0] == ("Owner, data file, released file, recipients and purpose are not stated: fill in [report].")
+    assert sentences[0] == (
+        "Owner, data file, released file, recipients and purpose are not stated: fill in [report] of the project file, "
+        "or step 6 of the screen."
+    )
     assert any("the kept <b>ssn" in words for words in sentences)
     known = {"owner": "a", "data": "b", "release": "c", "recipients": "d", "purpose": "e", "population_size": 600}
     more = read(report(tmp_path / "r.html", certified=True, population=table(), **known)).sentences["open"]
