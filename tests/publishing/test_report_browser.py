@@ -478,7 +478,7 @@ def test_the_first_page_is_one_that_a_person_can_sign(visit):
         """() => Object.fromEntries([...document.querySelectorAll(".facts .mark")].map(
             (one) => [...one.children].map((part) => part.textContent)))"""
     )
-    first, last = ["Required, and met", "Unique rows", "Inference"], ["Choice", "Suppressed", "Dropped columns"]
+    first, last = ["Required, and met", "Risk", "Unique rows", "Inference"], ["Choice", "Suppressed", "Dropped columns"]
     assert list(facts) == [*first, "Usefulness", *last]
     assert facts["Inference"].startswith("A class with a single value reveals it: ")
     assert page.locator(".facts .not-met dt").all_inner_texts() == ["Inference"]
@@ -486,7 +486,11 @@ def test_the_first_page_is_one_that_a_person_can_sign(visit):
     assert facts["Unique rows"].startswith("7 of 600 rows (1.2 %) are unique by all released columns")
     assert facts["Dropped columns"] == "id, name, first and last"
     assert "of the detail is lost." in facts["Usefulness"]
-    assert page.locator(".missing").inner_text().endswith("are not stated: fill in [report].")
+    assert (
+        page.locator(".missing")
+        .inner_text()
+        .endswith("are not stated: fill in [report] of the project file, or step 6 of the screen.")
+    )
     assert page.locator(".sign span").all_inner_texts() == ["Name", "Date", "Signature"]
     # On paper it is a page of its own.
     page.emulate_media(media="print")

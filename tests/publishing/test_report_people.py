@@ -8,10 +8,12 @@ import pytest
 from persons_of_a_report import subject_of
 from raw_tables import raw_problem
 
+from pymoo_anon.comparison import population_uniques
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release
 from pymoo_anon.publishing.explaining import advice
+from pymoo_anon.publishing.report.cells import cell_of
 from pymoo_anon.publishing.report.page import _facts
 from pymoo_anon.publishing.report.people import bias_view, inference_view, risks_view, sizes_view, suppressed
 from pymoo_anon.publishing.report.subject import checked_subject
@@ -43,8 +45,8 @@ def test_the_column_of_which_a_class_tells_most_is_named():
         "told: knowing the class, the likeliest value is right for 80 % of the people, without knowing it for 50 "
         "%, the greatest difference of 2 sensitive columns.",
         "A class with a single value reveals it: sure of 10 people (50 %).",
-        "The values of told in a class differ from those of all rows by 30 % on average, the most of 2 sensitive "
-        "columns, and by 30 % at most; 0 % is alike, 100 % has nothing in common.",
+        "The values of told in a class differ from those of all released rows by 30 % on average, the most of 2 "
+        "sensitive columns, and by 30 % at most; 0 % is alike, 100 % has nothing in common.",
     ]
 
 
@@ -134,8 +136,70 @@ def test_who_loses_most_is_named_beside_the_average():
     assert sentences(bias_view(*told))[0] == (
         "Most is lost where q is 1: 100 % of the information, against 25 % for all people on average."
     )
-    assert sentences(bias_view(*subject_and_member({"q": [0] * 4})))[0] == (
-        "All people lose 0 % of their information on average."
+    for levels in ([0] * 4, [0, 0, 1, 1]):
+        assert sentences(bias_view(*subject_and_member({"q": levels})))[0] == (
+            "All people lose 0 % of their information on average."
+        )
+
+
+def test_rows_that_are_left_out_are_in_no_class_and_found_by_nobody():
+    """Count no class of the two rows, which the release does not have."""
+    told = subject_and_member({"q": [0] * 6 + [1] * 2}, suppression=Below(3))
+    assert not told[1].marked
+    tables = {one.name: one.rows for one in bias_view(*told).tables}
+    size, loss, risk = tables["quantiles"]
+    assert (size[1], size[2], size[-1]) == (6, 6, 6)
+    assert (loss[1], loss[-1]) == ("25\N{NO-BREAK SPACE}%", 2)
+    assert (risk[1], risk[8], risk[-1]) == ("16.7\N{NO-BREAK SPACE}%", "16.7\N{NO-BREAK SPACE}%", 6)
+    assert tables["groups"] == (("q", "1", 2, 1, 0), ("q", "0", 6, 0, cell_of(1 / 6)))
+    assert tables["lorenz"][10] == (0.5, 0.5, 0)
+    subject, nothing = subject_and_member({"q": [0] * 6 + [1] * 2}, suppression=Below(8))
+    tables = {one.name: one.rows for one in bias_view(subject, replace(nothing, marked=False)).tables}
+    assert [row[0] for row in tables["quantiles"]] == ["information lost"]
+    assert tables["lorenz"][10] == (0.5, "–", 0.5)
+
+
+def test_classes_of_few_persons_are_the_smallest_however_many_rows_they_have():
+    rows = pd.DataFrame({"q": [0] * 6 + [1] * 4, "who": [1, 1, 1, 2, 2, 2, 3, 4, 5, 6]})
+    table = Microdata.from_frame(rows, {"q": Hierarchy.flat([0, 1])}, person="who")
+    subject = subject_of(LatticeProblem(table, [KAnonymity()]).front([[0]]), row=0)
+    smallest = bias_view(subject, subject.member(0)).tables[-1]
+    assert smallest.rows == (("0", 6, 2), ("1", 4, 4))
+    assert [column.title for column in smallest.columns] == ["q", "rows", "persons"]
+    assert sentences(sizes_view(subject, subject.member(0)))[2:4] == [
+        "No row is in a class of one person.",
+        "10 rows (100 %) are in a class of fewer than 5 persons.",
+    ]
+    outside = replace(subject, external=True)
+    assert sentences(sizes_view(outside, outside.member(0)))[2:] == [
+        "No row is alone in a class.",
+        "4 rows (40 %) are in a class of fewer than 5.",
+        "10 rows (100 %) are in a class of fewer than 12.",
+    ]
+
+
+def test_people_who_are_unique_in_the_population_are_estimated_as_the_measure_does():
+    """Leave out the suppressed rows, which are no sample of anything."""
+    subject, member = subject_and_member({"q": np.repeat(range(12), [1] * 6 + [2] * 3 + [3, 4, 9])})
+    member = replace(member, classes=replace(member.classes, kept=member.classes.sizes < 9), marked=True)
+    subject = replace(subject, about={"population_size": 100})
+    (table,) = [one for one in risks_view(subject, member).tables if one.name == "uniques"]
+    expected = population_uniques([1] * 6 + [2] * 3 + [3, 4], 100).estimates.values()
+    assert [row[2] for row in table.rows] == [None if one is None else round(one) for one in expected]
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_the_first_page_tells_the_risk_to_be_found_and_what_all_releases_reveal(external):
+    subject, member = subject_and_member({"q": [0] * 6 + [1] * 20})
+    both = {"k": 2, "l": {}, "alone": 0, "below": 3, "single_k": 6}
+    subject = replace(subject, external=external, evidence={"joint": both})
+    told = {title: text.replace("\N{NO-BREAK SPACE}", " ") for _, title, text in _facts(subject, member)}
+    assert told["Risk"].endswith("known to be in the table is found with a chance of at most 1 in 6 (16.7 %).")
+    assert told.get("Other releases") == (
+        None
+        if external
+        else "Whoever has all of them and links their rows sees joint k = 2; 3 of 26 rows (11.5 %) are in joint "
+        "classes below 6; no row is alone."
     )
 
 
