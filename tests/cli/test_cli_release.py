@@ -170,12 +170,6 @@ def test_marked_rows_that_are_too_few_end_with_code_1_and_leave_nothing():
     assert not list(Path().glob(".pymoo_anon*"))
 
 
-def test_a_release_is_replaced_only_by_force():
-    run("release", "mine.toml")
-    assert refused("release", "mine.toml") == "out.csv exists; --force replaces it, --output names another place"
-    run("release", "mine.toml", "--force")
-
-
 def with_checksum(rows):
     """Write other rows, and the checksum of the file into its evidence."""
     with RELEASE.open("w", newline="", encoding="utf-8") as file:
