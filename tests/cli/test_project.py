@@ -203,7 +203,7 @@ def test_what_was_asked_for_on_the_command_line_may_stand_in_the_file_or_not():
 
 def test_every_key_of_a_record_is_checked(searched):
     whole = json.loads(Path("out/run.json").read_text())
-    keys = ("options", "project", "front", "certified", "n_undecided", "stopped", "algorithm")
+    keys = ("options", "front", "certified", "n_undecided", "stopped", "algorithm")
     lacking = [json.dumps({name: value for name, value in whole.items() if name != key}) for key in keys]
     for damaged in [*lacking, json.dumps({**whole, "algorithm": {}}), "[" * 100_000]:
         Path("out/run.json").write_text(damaged)
