@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from pymoo_anon._messages import counted, listed
+from pymoo_anon._messages import counted
 from pymoo_anon.cli.console import print_rows, tell, tell_some, working
 from pymoo_anon.cli.options import RiskRequest
 from pymoo_anon.comparison.uniques import uniqueness
@@ -27,11 +27,7 @@ def run_risk(asked: RiskRequest, console: Console) -> None:
     print_rows(console, headings, rows, right=headings[1:])
     if found.fewer:
         tell_some(console, "Fewer unique rows without", found.fewer)
-    sizes = [f"{n:,} by {counted(size, 'column', 'columns')}" for size, n in found.with_minimal.items()]
-    tell(console, f"Rows with a minimal set that singles them out: {listed(sizes)}.")
-    for columns, n in found.minimal.head(_MINIMAL_PRINTED).itertuples(index=False, name=None):
-        tell(console, f"  {n:,} by {listed(map(str, columns))}")
-    if found.largest < min(len(known.columns), 3):
-        tell(console, f"Sets of {found.largest + 1} columns are too many to count; --column names fewer.")
+    for line in found.singled_out(_MINIMAL_PRINTED):
+        tell(console, line)
     if not is_project(asked.data):
         tell(console, f"Next: pymoo-anon init {asked.data}")

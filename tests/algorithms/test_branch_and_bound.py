@@ -102,12 +102,13 @@ def test_ctrl_c_ends_the_search_and_loses_nothing(monkeypatch, other):
     np.testing.assert_array_equal(sorted_rows(F), sorted_rows(own.pareto_front()))
 
 
-@pytest.mark.parametrize("sampling", ["population", "array", "operator"])
+@pytest.mark.parametrize("sampling", ["population", "array", "operator", "nothing"])
 def test_it_may_begin_with_nodes_of_another_search(sampling):
     own = census_problem()
     short = minimize(own, PBGEA(), ("n_gen", 5), seed=1)
     twice = np.concatenate([short.X, short.X])
-    given_ = {"population": short.opt, "array": twice, "operator": LatticeSampling()}[sampling]
+    operator, nothing = LatticeSampling(), own.nodes(0, 0)
+    given_ = {"population": short.opt, "array": twice, "operator": operator, "nothing": nothing}[sampling]
     fresh = census_problem()
     res = minimize(fresh, BranchAndBound(sampling=given_), seed=1)
     assert res.algorithm.certified

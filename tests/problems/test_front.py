@@ -1,5 +1,8 @@
 """Fronts: values by measure, requirements, and their printed form."""
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +15,7 @@ from tasks import invented, tasks
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.datasets import make_census
+from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.objectives import *
 from pymoo_anon.problems import BitStringProblem, Front, LatticeProblem, PreferredPoint
 from pymoo_anon.problems.arguments import texts_of
@@ -87,6 +91,17 @@ def test_a_front_of_a_front_is_the_front():
     assert np.array_equal(other.front(front).X, front.X)
 
 
+def test_a_front_of_individuals_is_that_of_their_points():
+    res = minimize(PROBLEM, PBGEA(archive=ParetoArchive()), ("n_gen", 3), seed=1)
+    for given_ in (res.pop, res.archive, list(res.opt)):
+        X = np.array([one.X for one in given_])
+        assert np.array_equal(PROBLEM.front(given_).X, PROBLEM.front(X).X)
+        assert PROBLEM.to_frame(given_).equals(PROBLEM.to_frame(X))
+    for neither in (res.algorithm, res.opt[0], iter(res.X), 3, {}):
+        with pytest.raises(TypeError, match=r"^res must be what minimize returned or an array of points, got \w+$"):
+            PROBLEM.front(neither)
+
+
 def test_what_was_asked_for_stays_with_the_choice():
     front = PROBLEM.front(NODES)
     choice = front.choose(require=[L >= 2], risk=0.2)
@@ -120,6 +135,19 @@ def test_a_front_of_nothing_is_empty():
         front = PROBLEM.front(nothing)
         assert len(front) == len(front.to_frame()) == 0
         assert str(front).startswith("Front of 0 points")
+
+
+@pytest.mark.parametrize("first", [K, ProsecutorRisk(), GLM, Precision()])
+def test_whatever_comes_first_the_most_general_point_does(first):
+    problem = LatticeProblem(make_census(200), [first, MarketerRisk()])
+    assert problem.front(problem.nodes(0, problem.n_nodes)).sorted().X[0].tolist() == problem.highest.tolist()
+    assert len(problem.front([]).sorted()) == 0
+
+
+def test_choices_and_steps_are_pickled():
+    front = PROBLEM.front(PROBLEM.pareto_set())
+    for made in (front.choose(), front.steps(0)[0]):
+        assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made
 
 
 @pytest.mark.parametrize(
