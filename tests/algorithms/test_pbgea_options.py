@@ -15,7 +15,6 @@ from pymoo.operators.sampling.rnd import FloatRandomSampling
 from pymoo.operators.selection.rnd import RandomSelection
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
-from pymoo.termination import get_termination
 
 from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census
@@ -173,13 +172,6 @@ def diverse():
 
 def test_a_hundred_generations_by_default():
     assert minimize(diverse(), PBGEA(pop_size=4), seed=1).algorithm.n_gen - 1 == 100
-
-
-def test_a_finished_run_goes_on():
-    straight = minimize(diverse(), PBGEA(), ("n_gen", 15), seed=1)
-    first = minimize(diverse(), PBGEA(), ("n_gen", 6), seed=1).algorithm
-    first.termination = get_termination("n_gen", 15)
-    assert outcome(minimize(diverse(), first, copy_algorithm=False)) == outcome(straight)
 
 
 def test_verbose_has_columns_of_its_own(capsys):
