@@ -161,7 +161,8 @@ class Project:
         path, table, file = self.release.path, self.release.table, self.audiences[name].get("file")
         if file is None and table is not None:
             return replace(self, release=self.release._replace(table=f"{table}-{name}"))
-        own = file or (f"{path.stem}-{name}{path.suffix}" if path is not None else "")
+        # A name with a slash is no folder.
+        own = file or ("" if path is None else f"{path.stem}-{name.replace('/', '_')}{path.suffix}")
         return replace(self, release=source_of(str((self.path if path is None else path).parent / own), Path()))
 
     def with_role(self, *roles: str) -> list[str]:
@@ -363,7 +364,7 @@ def _adversaries(path: Path, given: Any) -> list[str]:
 def _audiences(path: Path, given: Any) -> dict[str, Mapping[str, Any]]:
     if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
         raise ValueError(f"{path}: each audience must be a table of its own, [[{_AUDIENCES}]], got {given!r:.80}")
-    read = [_values(path, _AUDIENCES, one, _AUDIENCE) for one in given]
+    read = [_values(path, f"[{_AUDIENCES}]", one, _AUDIENCE) for one in given]
     for one in read:
         if not {"name", "require"} <= one.keys() or [own.get("name") for own in read].count(one["name"]) > 1:
             raise ValueError(f"{path}: each [[{_AUDIENCES}]] must have a name of its own, and what it requires")

@@ -278,7 +278,7 @@ class Constraint:
         if not is_number(self.bound):
             raise TypeError(f"the bound of {self.objective!r} must be a number, got {self.bound!r}")
         if not abs(self.bound) <= _MOST:
-            raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r}")
+            raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r:.80}")
         object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
 
     def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
