@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -357,12 +358,11 @@ def alternatives(problem: AnonymizationProblem, x: Array, classes: EquivalenceCl
     elif any(one.depends_on_kept for one in required):
         rule = Violating(_MOST_SUPPRESSED)
     whole = LatticeProblem(problem.table, [loss], rule, required)
-    try:
+    res = None
+    # A constraint of somebody's own states no bounds.
+    with suppress(ValueError):
         res = minimize(whole, BranchAndBound(), ("n_eval", _MOST_NODES), seed=1)
-    except ValueError:
-        # A constraint of somebody's own states no bounds.
-        return Beside(own, None, False, None)
-    if res.X is None:
+    if res is None or res.X is None:
         return Beside(own, None, False, None)
     limit = rule.limit_of(problem.table.n_rows) or 0
     columns = way(f"levels of whole columns, at most {limit:,} rows suppressed", whole.equivalence_classes(res.X))

@@ -112,7 +112,7 @@ def changes_view(subject: Subject, member: Member) -> View:
     tables = (
         [] if subject.external else [_levels(subject, member) if subject.own.is_local else _ladder(subject, member)]
     )
-    tables += [_after(subject, member, j, name) for j, name in enumerate(subject.names)]
+    tables += [_distribution(subject, member, j) for j in range(len(subject.names))]
     gone = member.gone
     words = [f"Wholly generalized, one value for everybody: {', '.join(gone) or 'none of the attributes'}."]
     if not subject.external:
@@ -123,13 +123,7 @@ def changes_view(subject: Subject, member: Member) -> View:
 
 def before_view(subject: Subject) -> View:
     """Count the values of each attribute in the raw table."""
-    tables, tuples = [], subject.table.tuples
-    for j, (name, hierarchy) in enumerate(subject.table.quasi_identifiers.items()):
-        counts = np.bincount(tuples.codes[:, j], tuples.counts, hierarchy.n_values).astype(np.int64)
-        ordered = _is_of_numbers(hierarchy)
-        rows = _counted_labels(hierarchy.labels[0], counts, ordered)
-        tables.append(_distribution(f"before{j}", f"{one_line(name)}: the raw table", name, rows, ordered))
-    return View((), tuple(tables))
+    return View((), tuple(_distribution(subject, subject.raw, j) for j in range(len(subject.names))))
 
 
 def _is_of_numbers(hierarchy: Hierarchy) -> bool:
@@ -138,19 +132,18 @@ def _is_of_numbers(hierarchy: Hierarchy) -> bool:
     return numbers is not None and bool((np.diff(numbers[~np.isnan(numbers)]) >= 0).all())
 
 
-def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
+def _distribution(subject: Subject, member: Member, j: int) -> Table:
+    name, is_raw = subject.names[j], member is subject.raw
     own, labels = member.labels(name)
     counts = np.bincount(own, member.classes.sizes[member.classes.kept], len(labels)).astype(np.int64)
-    ordered = not subject.own.is_local and _is_of_numbers(subject.table.quasi_identifiers[name])
+    # Labels of several levels have no order.
+    ordered = (is_raw or not subject.own.is_local) and _is_of_numbers(subject.table.quasi_identifiers[name])
     rows = _counted_labels(labels, counts, ordered)
     if member.marked and member.n_suppressed:
         rows = [*rows, (_SUPPRESSED, member.n_suppressed)]
-    return _distribution(f"after{j}", f"{one_line(name)}: the release", name, rows, ordered)
-
-
-def _distribution(table: str, caption: str, name: Any, rows: list[Row], ordered: bool) -> Table:
-    chart = "columns" if ordered else "bars"
-    return Table.of(table, caption, (one_line(name), ("rows", "whole")), rows, chart)
+    when, what = ("before", "the raw table") if is_raw else ("after", "the release")
+    columns, chart = (one_line(name), ("rows", "whole")), "columns" if ordered else "bars"
+    return Table.of(f"{when}{j}", f"{one_line(name)}: {what}", columns, rows, chart)
 
 
 def _is_raw(member: Member, name: Any) -> bool:
