@@ -46,6 +46,13 @@ def test_the_column_of_which_a_class_tells_most_is_named():
     ]
 
 
+def test_the_likeliest_value_of_all_rows_need_not_be_that_of_a_class():
+    rows = {"q": [0] * 5 + [1] * 5, "ill": [*"aabbb", *"aaccc"]}
+    first, *_ = sentences(inference_view(*subject_and_member(rows, ["ill"])))
+    told = "ill: knowing the class, the likeliest value is right for 60 % of the people, without knowing it for 40 %."
+    assert first == told
+
+
 @pytest.mark.parametrize("external", [False, True])
 @pytest.mark.parametrize(("n", "named"), [(2, True), (1, False)])
 def test_the_first_page_names_classes_that_give_a_value_away(n, named, external):

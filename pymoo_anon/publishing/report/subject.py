@@ -82,7 +82,7 @@ class Inference(NamedTuple):
         worst = worst_first(found)[:MOST_CLASSES].itertuples(name=None)
         return cls(
             float((found["size"] * found["share"]).sum() / n_rows),
-            float(found["overall"].max()),
+            float(np.bincount(held.values, held.counts).max() / n_rows),
             certain / n_rows,
             float((found["size"] * found["distance"]).sum() / n_rows),
             float(found["distance"].max()),
