@@ -111,7 +111,7 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppress
         share(choice.n_suppressed, problem.table.n_rows, unit_of_rows(problem.table.person)),
         tuple(_utility(problem.table, classes, steps, suppressed)),
         tuple(steps),
-        tuple(_people(problem, classes, choice, steps)),
+        tuple(_people(problem, classes, choice, steps, suppressed)),
         tuple(local),
         tuple(wishes(problem)),
     )
@@ -181,12 +181,16 @@ def _better(steps: Sequence[Step], row: int) -> str:
 
 
 def _people(
-    problem: AnonymizationProblem, classes: Mapping[Any, EquivalenceClasses], choice: Choice, steps: Sequence[Step]
+    problem: AnonymizationProblem,
+    classes: Mapping[Any, EquivalenceClasses],
+    choice: Choice,
+    steps: Sequence[Step],
+    suppressed: str,
 ) -> list[str]:
     """Name the people worst off, winners and losers."""
     table = problem.table
     worst = worst_off(table, problem.decode(np.array(choice.x)), _SIZE, problem.suppression, problem.constraints)
-    lines = [_worst_off(table, worst, choice)]
+    lines = [_worst_off(table, worst, choice, suppressed)]
     (_, chosen), *others = ((row, [_SIZE.measure(own), _UTILITY.measure(own)]) for row, own in classes.items())
     for row, own in others:
         lines.append(_verdict(table, chosen, own, _better(steps, row)))
@@ -194,12 +198,12 @@ def _people(
     return lines
 
 
-def _worst_off(table: Microdata, worst: pd.DataFrame, choice: Choice) -> str:
+def _worst_off(table: Microdata, worst: pd.DataFrame, choice: Choice, suppressed: str) -> str:
     n, classes, size = int(worst["tuples"].sum()), len(worst), int(worst["size"].iloc[0])
+    where = f"in a class of {size:,}" if classes == 1 else f"in {classes:,} classes of {size:,}"
     if n == choice.n_suppressed and all(label == ROOT for label in worst.index[0]):
-        return f"Worst off are the {n:,} {unit_of_rows(table.person)} that are suppressed, a class of their own."
-    where = f"a class of {size:,}" if classes == 1 else f"{classes:,} classes of {size:,}"
-    return f"Worst off are {share(n, table.n_rows, unit_of_rows(table.person))}, in {where}."
+        where = "suppressed and " + ("left out" if suppressed == "drop" else "a class of their own")
+    return f"Worst off are {share(n, table.n_rows, unit_of_rows(table.person))}, {where}."
 
 
 def _verdict(table: Microdata, chosen: list[PropertyVector], other: list[PropertyVector], better: str) -> str:

@@ -77,11 +77,12 @@ def test_the_best_in_everything_has_no_next():
     assert "  No point is better in anything." in str(explanation)
 
 
-def test_the_suppressed_are_told_and_may_be_worst_off():
+@pytest.mark.parametrize(("suppressed", "fate"), [("mark", "a class of their own"), ("drop", "left out")])
+def test_the_suppressed_are_told_and_may_be_worst_off(suppressed, fate):
     problem = problem_of(suppression=1)
-    explanation = explain(problem, [[1, 0]], problem.front([[1, 0]]).choose())
+    explanation = explain(problem, [[1, 0]], problem.front([[1, 0]]).choose(), suppressed=suppressed)
     assert explanation.suppressed == "1 of 6 people (16.7 %)"
-    assert explanation.people[0] == "Worst off are the 1 people that are suppressed, a class of their own."
+    assert explanation.people[0] == f"Worst off are 1 of 6 people (16.7 %), suppressed and {fate}."
 
 
 def test_classes_of_as_many_people_as_are_suppressed_are_not_those():
