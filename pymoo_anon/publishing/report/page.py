@@ -116,14 +116,13 @@ def _page(subject: Subject) -> str:
     scripts = [script(), resource("front.js") + resource("report.js")]
     payload = _payload(subject, shown, stay, figures)
     about = {words: subject.about[key] for key, words in ABOUT.items() if subject.about.get(key)}
-    missing = [words for words in ABOUT.values() if words not in about]
     if subject.external:
-        about, missing = {words: said for words, said in about.items() if words != ABOUT["data"]}, []
+        about.pop(ABOUT["data"], None)
     frame: str = _template().render(
         subject=subject,
         own=own,
         about=about,
-        missing=decision.not_stated(missing) if missing else "",
+        missing="" if subject.external else decision.not_stated(subject),
         badge=decision.badge(subject),
         verdict="" if subject.external else decision.verdict(subject, own),
         facts=_facts(subject, own),
