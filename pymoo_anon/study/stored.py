@@ -235,6 +235,18 @@ def read_record(path: Path) -> dict[str, Any]:
     return record
 
 
+def read_releases(path: Path) -> list[Released]:
+    """Read the records of all releases."""
+    with as_written(path, "release wrote", "; remove it"):
+        found = [Released(**one) for one in json.loads(content_of(path))]
+        for one in found:
+            texts = [one.file, one.sha256, one.suppressed, *one.columns, *(one.requirements or ())]
+            texts += [own for own in (one.recoding, one.audience, one.database, one.table) if own is not None]
+            if not all(isinstance(own, str) for own in texts) or not all(type(own) is int for own in one.x):
+                raise ValueError("a release with other parts")
+    return found
+
+
 def beside(release: Path, what: str) -> Path:
     """Return the path of a file beside a release."""
     return release.with_name(f"{release.name}.{what}")

@@ -462,7 +462,7 @@ def test_the_report_of_a_court_is_twelve_thousand_pixels_high_at_most(visit):
     """Put eleven sensitive columns in one table, and draw details on demand."""
     page = visit("court")
     assert page.evaluate("document.documentElement.scrollHeight") <= 12_000
-    assert len(rows_in(page, "inferred")) == 10
+    assert len(tables(page)["inferred"]) == 10
     assert page.locator("[data-of=sure0] svg").count() == 0
     page.locator("details.more > summary").click()
     page.wait_for_selector("[data-of=sure9] svg")
@@ -471,10 +471,6 @@ def test_the_report_of_a_court_is_twelve_thousand_pixels_high_at_most(visit):
     page.evaluate("window.report.select(1)")
     drawn = page.evaluate("window.report.charts.get('sure3').data('rows').length")
     assert drawn == 11
-
-
-def rows_in(page, name):
-    return tables(page)[name]
 
 
 @pytest.mark.slow
@@ -492,7 +488,11 @@ def test_the_first_page_is_one_that_a_person_can_sign(visit):
     assert facts["Unique rows"].startswith("7 of 600 rows (1.2 %) are unique by all released columns")
     assert facts["Dropped columns"] == "id, name, first and last"
     assert "of the detail is lost." in facts["Usefulness"]
-    assert page.locator(".missing").inner_text().endswith("are not stated: fill in [report].")
+    assert (
+        page.locator(".missing")
+        .inner_text()
+        .endswith("are not stated: fill in [report] of the project file, or step 6 of the screen.")
+    )
     assert page.locator(".sign span").all_inner_texts() == ["Name", "Date", "Signature"]
     # On paper it is a page of its own.
     page.emulate_media(media="print")

@@ -186,7 +186,8 @@ def not_stated(subject: Subject) -> str:
     if not missing:
         return ""
     named = listed(words if number == 0 else words.lower() for number, words in enumerate(missing))
-    return f"{named} {'is' if len(missing) == 1 else 'are'} not stated: fill in [report]."
+    verb = "is" if len(missing) == 1 else "are"
+    return f"{named} {verb} not stated: fill in [report] of the project file, or step 6 of the screen."
 
 
 def open_view(subject: Subject) -> View:
