@@ -166,6 +166,10 @@ def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
     met = decision.verdict(subject, own)
     required = [f"{one} (here {value})" for one, value in decision.required(subject, own)]
     badge, kind = decision.badge(subject)
+    if why := subject.evidence.get("anyway"):
+        risks.insert(
+            0, (decision.MISSED, "Released anyway", f"Although {listed(subject.evidence['exceptions'])}: {why}.")
+        )
     return [
         (met, "Required" if met == decision.FREE else f"Required, and {met}", listed(required) or "nothing"),
         *risks,
