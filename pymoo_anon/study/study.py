@@ -481,13 +481,13 @@ def _different(study: Study) -> list[Released]:
     return list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
 
 
-def classes_of_file(study: Study, file: Path) -> EquivalenceClasses:
-    """Return the classes of a recorded release."""
+def classes_of_file(study: Study, file: Path) -> tuple[EquivalenceClasses, str]:
+    """Return the classes of a recorded release, and the fate of its suppressed rows."""
     for one in reversed(study.releases):
         if (path := study.path_of(one)).is_file() and file.samefile(path):
             if checksum(file) != one.sha256:
                 raise ValueError(f"{file} has changed since its release: its checksum differs; release it again")
-            return _classes_of_release(study, one)
+            return _classes_of_release(study, one), one.suppressed
     raise ValueError(f"{file} must be a release of {study.project.path}, got another file; leave --project out")
 
 
