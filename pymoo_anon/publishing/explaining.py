@@ -14,7 +14,7 @@ from pymoo_anon._messages import label_words, listed, number, percent, plain, sh
 from pymoo_anon.comparison.comparing import gains, worst_off
 from pymoo_anon.comparison.properties import ClassSize, PropertyVector, TupleUtility
 from pymoo_anon.comparison.utility import CountQueries
-from pymoo_anon.engine.classes import EquivalenceClasses, groups_of
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity, MarketerRisk
 from pymoo_anon.problems.arguments import column_name
@@ -23,10 +23,11 @@ from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LowerBound
 from pymoo_anon.problems.tradeoffs import Step
+from pymoo_anon.publishing.codebook import rows_by_label
 from pymoo_anon.table.domain_values import ROOT, Name
 from pymoo_anon.table.generalization import AtMost, Constraint, Decoded, LocalGeneralization, Suppression, Violating
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.typing import Array, Floats, Ints
+from pymoo_anon.typing import Array, Floats
 
 # So many labels are examples enough.
 _LABELS = 3
@@ -142,14 +143,14 @@ def _level_lines(
     problem: AnonymizationProblem, choice: Choice, made: Decoded, classes: EquivalenceClasses
 ) -> list[str]:
     """Return a line for each quasi-identifier: its levels and its most frequent labels."""
-    by_level = shares_by_level(made, classes.sizes) if isinstance(made, LocalGeneralization) else {}
-    lines = []
+    by_level = shares_by_level(made, classes) if isinstance(made, LocalGeneralization) else {}
+    lines, by_label = [], rows_by_label(made, classes)
     for j, (name, hierarchy) in enumerate(problem.table.quasi_identifiers.items()):
-        rows = np.bincount(groups_of(classes, j).cells, classes.sizes, len(made.labels[name]))
+        rows = by_label[name]
         held = int(np.count_nonzero(rows))
         # Equals stand in the order of the hierarchy.
         first = np.argsort(-rows, kind="stable")[: min(_LABELS, held)]
-        shown = listed(label_words(made.labels[name][place]) for place in first)
+        shown = listed(label_words(made.labels[name][place]) for place in first) or ROOT
         if by_level:
             shares = listed(f"{percent(part)} at level {i}" for i, part in enumerate(by_level[name].tolist()) if part)
             words = f"{shares} of {hierarchy.length}; {held:,} labels, most often {shown}"
@@ -266,13 +267,14 @@ def local_facts(
         told = {"refined": False, "method": problem.method, "structure": problem.structure}
         told |= {"target": target.k, "price": target.price}
         weights = target.weights
-    shares = shares_by_level(made, np.where(classes.kept, classes.sizes, 0))
     return {
         **told,
         "weights": [float(weight) for weight in weights],
         "n_classes": int(classes.n_released[0]),
         "mean_risk": float(MarketerRisk().evaluate(classes)[0]),
-        "cells": [{"name": column_name(name), "shares": own.tolist()} for name, own in shares.items()],
+        "cells": [
+            {"name": column_name(name), "shares": own.tolist()} for name, own in shares_by_level(made, classes).items()
+        ],
         "bound": None if bound is None else {"least": bound.value, "gap": bound.share, "passes": bound.n_passes},
     }
 
@@ -287,12 +289,12 @@ def bound_words(bound: Mapping[str, Any] | None) -> str:
     )
 
 
-def shares_by_level(made: LocalGeneralization, rows: Ints) -> dict[Name, Floats]:
+def shares_by_level(made: LocalGeneralization, classes: EquivalenceClasses) -> dict[Name, Floats]:
     """Return the share of each quasi-identifier's cells at each level."""
     shares = {}
-    for (name, hierarchy), own in zip(made.quasi_identifiers.items(), made.nodes.T, strict=True):
-        by_level = np.bincount(hierarchy.nodes.level[own], rows, hierarchy.length + 1)
-        shares[name] = by_level / max(rows.sum(), 1)
+    for name, rows in rows_by_label(made, classes).items():
+        hierarchy = made.quasi_identifiers[name]
+        shares[name] = np.bincount(hierarchy.nodes.level, rows, hierarchy.length + 1) / max(rows.sum(), 1)
     return shares
 
 
