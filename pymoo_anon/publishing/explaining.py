@@ -260,16 +260,14 @@ def local_facts(
     bound: LowerBound | None,
 ) -> dict[str, Any]:
     """Return target, classes and levels of a local recoding."""
-    told: dict[str, Any] = {"refined": True, "method": None, "structure": None, "target": None, "price": None}
-    weights: tuple[float, ...] = ()
+    told: dict[str, Any] = dict.fromkeys(("method", "structure", "target", "price")) | {"weights": []}
     if isinstance(problem, LocalRecodingProblem):
         target = problem.target(np.array(choice.x))
-        told = {"refined": False, "method": problem.method, "structure": problem.structure}
-        told |= {"target": target.k, "price": target.price}
-        weights = target.weights
+        told = {"method": problem.method, "structure": problem.structure, "target": target.k, "price": target.price}
+        told["weights"] = [float(weight) for weight in target.weights]
     return {
+        "refined": not isinstance(problem, LocalRecodingProblem),
         **told,
-        "weights": [float(weight) for weight in weights],
         "n_classes": int(classes.n_released[0]),
         "mean_risk": float(MarketerRisk().evaluate(classes)[0]),
         "cells": [
