@@ -66,8 +66,9 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
         found, people = compare_sizes(dict(zip(names, map(table_at, files), strict=True)), columns), []
         if study is not None:
             show("Counting queries and people")
-            first, second = (classes_of_file(study, Path(file)) for file in files)
-            uses = compare_uses(CountQueries(study.table), dict(zip(names, (first, second), strict=True)))
+            (first, how), (second, other) = (classes_of_file(study, Path(file)) for file in files)
+            dropped = [name for name, own in zip(names, (how, other), strict=True) if own == "drop"]
+            uses = compare_uses(CountQueries(study.table), dict(zip(names, (first, second), strict=True)), dropped)
             found, people = found.join(uses), better_off(first, second)
     tell(console, f"Classes by {listed(columns)}.")
     print_rows(console, ["", *names], _rows_of(found), right=names)

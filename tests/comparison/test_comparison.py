@@ -205,6 +205,15 @@ def test_loss_and_errors_are_those_of_the_measures(problem):
     assert found.loc["b", "median"] < found.loc["a", "median"]
 
 
+def test_errors_are_those_of_a_release_that_leaves_rows_out():
+    problem = LatticeProblem(make_census(400), [KAnonymity(), GeneralLossMetric()], 0.05)
+    queries, classes = CountQueries(problem.table, n=250), problem.equivalence_classes([6, 3, 3, 0, 1, 0, 3, 0])
+    found = compare_uses(queries, {"marked": classes, "dropped": classes}, ["dropped"])[["median", "90 %"]].to_numpy()
+    assert found[0].tolist() == queries.summary({0: classes}, "mark").to_numpy()[0].tolist()
+    assert found[1].tolist() == queries.summary({0: classes}, "drop").to_numpy()[0].tolist()
+    assert (found[0] != found[1]).any()
+
+
 def test_classes_of_any_table_are_counted():
     frame = pd.DataFrame({"zip": ["1*", "1*", None, None, None, "2*"], "age": [1, 1, 2, 2, 2, 2]})
     other = pd.DataFrame({"zip": ["*"] * 12, "age": [1] * 12})
