@@ -171,6 +171,7 @@ def plot_front(
 
     Raises:
         ValueError: The front is empty, or an axis is no objective.
+        OSError: The file cannot be written.
     """
     front = problem.front(res)
     if len(front) == 0:
@@ -197,6 +198,7 @@ def plot_fronts(
 
     Raises:
         ValueError: There is no front, a front has another shape or no finite member, or an axis is no objective.
+        OSError: The file cannot be written.
     """
     return saved(_draw_front(front_picture(problem, fronts, axes=axes)), path)
 
@@ -407,6 +409,7 @@ def plot_lattice(
 
     Raises:
         ValueError: A row of `front` or `visited` is no node of the lattice.
+        OSError: The file cannot be written.
     """
     picture = lattice_picture(problem, front, visited)
     figure = new_figure(8, max(3.5, min(9.0, 1.5 + 0.35 * len(picture.counts))))
