@@ -351,7 +351,7 @@ _PALE, _MIDDLE = "#dddddd", "#8fb8d8"
 class LatticePicture:
     """Data of a picture of a lattice.
 
-    The height of a node is the sum of its levels. Layer 0 is the original table.
+    The height of a node is the sum of its levels above the least ones. Layer 0 is the most special node.
     """
 
     title: str  # Heading
@@ -420,7 +420,7 @@ def plot_lattice(
     else:
         _draw_nodes(ax, picture)
     ax.set_xticks([])
-    ax.set_ylabel("height (sum of the levels)")
+    ax.set_ylabel(f"height (sum of the levels{' above the least ones' * bool(problem.lowest.any())})")
     tick(ax.yaxis, False, True, len(picture.counts), 12)
     ax.set_ylim(-0.8, len(picture.counts) - 0.2)
     for side in ("top", "right", "bottom"):
