@@ -87,6 +87,9 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
             repair=ClosestValidRepair() if repair is None else repair,
             **options_of(self, kwargs, _NSGA2_OPTIONS, eliminate_duplicates=False, output=PreferenceOutput()),
         )
+        # NSGA2 replaces the termination that it is given.
+        if "termination" in kwargs:
+            self.termination = kwargs["termination"]
         self.k: int = k
 
     def setup(self, problem: BitStringProblem, **kwargs: Any) -> PreferenceNSGA2:
