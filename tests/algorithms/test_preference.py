@@ -363,3 +363,8 @@ def test_a_repair_of_ones_own_is_taken():
     assert Most.given == 30
     assert len(res.F) > 0
     assert isinstance(PreferenceNSGA2(k=5).repair, ClosestValidRepair)
+
+
+def test_a_termination_given_to_the_algorithm_is_taken():
+    res = minimize(weighted(), PreferenceNSGA2(5, 10, termination=("n_gen", 3)), seed=1)
+    assert res.algorithm.evaluator.n_eval == 30

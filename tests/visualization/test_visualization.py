@@ -393,3 +393,12 @@ def test_a_crowded_layer_stays_in_the_picture():
     offsets = np.concatenate([dots.get_offsets() for dots in ax.collections])
     assert len(offsets) > 100
     assert np.abs(offsets[:, 0]).max() <= 0.5
+    assert ax.get_ylabel() == "height (sum of the levels)"
+
+
+def test_a_lattice_with_least_levels_begins_above_them():
+    problem = LatticeProblem(make_census(60), [K, GLM], levels={"age": (2, 3)})
+    picture = lattice_picture(problem, problem.nodes(0, 1))
+    assert picture.front[0] == picture.counts[0] == 1
+    label = "height (sum of the levels above the least ones)"
+    assert plot_lattice(problem, problem.nodes(0, 1)).axes[0].get_ylabel() == label
