@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import narwhals as nw
 import pandas as pd
 from rich.console import Console
 
@@ -13,6 +14,7 @@ from pymoo_anon.cli.console import print_rows, tell, working
 from pymoo_anon.cli.options import CompareRequest
 from pymoo_anon.comparison.comparing import BetterOff, better_off, compare_sizes, compare_uses
 from pymoo_anon.comparison.utility import CountQueries
+from pymoo_anon.study.names import all_there
 from pymoo_anon.study.proposal import known_columns
 from pymoo_anon.study.study import Study, classes_of_file
 from pymoo_anon.study.tables import table_at
@@ -33,7 +35,9 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
         study = None if asked.project is None else Study.open(asked.project)
         columns = asked.quasi_identifiers if study is None else list(study.project.quasi_identifiers)
         columns = columns or known_columns(asked.first).columns
-        found = compare_sizes(dict(zip(names, map(table_at, files), strict=True)), columns)
+        frames = dict(zip(names, map(table_at, files), strict=True))
+        columns = all_there(columns, nw.from_native(frames[names[0]]).collect_schema().names())
+        found = compare_sizes(frames, columns)
         if study is not None:
             show("Counting queries and people")
             first, second = (classes_of_file(study, Path(file)) for file in files)

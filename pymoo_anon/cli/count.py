@@ -12,6 +12,7 @@ from pymoo_anon._messages import examples, number, repeated
 from pymoo_anon.cli.console import print_rows, working
 from pymoo_anon.cli.options import CountRequest
 from pymoo_anon.publishing.codebook import guaranteed_counts, guaranteed_means, guaranteed_sums, number_or_day
+from pymoo_anon.study.names import as_there
 from pymoo_anon.study.options import check_path
 from pymoo_anon.study.stored import CODEBOOK, beside
 from pymoo_anon.study.tables import table_at
@@ -23,17 +24,19 @@ def run_count(asked: CountRequest, console: Console) -> None:
     conditions = [_condition(text) for text in asked.where]
     if twice := repeated(name for name, _ in conditions):
         raise ValueError(f"--where must name each column once, got {examples(twice)} twice")
-    where = dict(conditions)
     book = asked.codebook or beside(asked.file, CODEBOOK)
     check_path(book)
     with working("Reading and counting"):
         # Read once: each answer groups it anew.
         release = held(nw.from_native(table_at(str(asked.file)))).to_native()
+        known = nw.from_native(release).collect_schema().names()
+        where = {as_there(name, known): own for name, own in conditions}
         meanings = nw.from_native(table_at(str(book))).lazy().collect("pandas").to_native()
         found = {"rows": guaranteed_counts(release, meanings, where)}
         if asked.of is not None:
-            found[f"sum of {asked.of}"] = guaranteed_sums(release, meanings, asked.of, where)
-            found[f"mean of {asked.of}"] = guaranteed_means(release, meanings, asked.of, where)
+            summed = release, meanings, as_there(asked.of, known), where
+            found[f"sum of {asked.of}"] = guaranteed_sums(*summed)
+            found[f"mean of {asked.of}"] = guaranteed_means(*summed)
     rows = ([words, *("none" if value != value else number(value) for value in own)] for words, own in found.items())
     headings = ["", "least", "most", "estimate"]
     print_rows(console, headings, rows, right=headings[1:])

@@ -16,7 +16,7 @@ from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.cli.console import new_table, print_rows, working
 from pymoo_anon.cli.options import CheckRequest, DraftRequest, ShowRequest
 from pymoo_anon.study.interrupt import ExitCode, write_new
-from pymoo_anon.study.names import Reading, file_names, source_of
+from pymoo_anon.study.names import Reading, all_there, file_names, source_of
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.tables import by_column, check_known, columns_of, csv_files, open_table
@@ -88,13 +88,14 @@ def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str
     if is_project(request.data):
         project = read_project(request.data, decided=False)
         # A column that the project does not name yet can have a draft, too.
-        reading, every = project.reading, list(dict.fromkeys([*project.columns, *request.column]))
-        names = request.column or project.with_role("quasi-identifier")
+        asked = all_there(request.column, [*project.columns])
+        reading, every = project.reading, list(dict.fromkeys([*project.columns, *asked]))
+        names = asked or project.with_role("quasi-identifier")
         folder = request.output if "output" in request.given else project.path.parent / request.output
     else:
         source = source_of(str(request.data), Path())
         reading, every, folder = Reading(source), columns_of(source), request.output
-        names = request.column or every
+        names = all_there(request.column, every) or every
     return reading, names, dict(zip(every, file_names(every), strict=True)), folder
 
 

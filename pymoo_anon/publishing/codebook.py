@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import ceil, floor, inf, nan
@@ -26,7 +27,17 @@ from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.keeping import Kept, kept_of
 from pymoo_anon.publishing.recoding import decoded_point
-from pymoo_anon.table.domain_values import Name, day_of, is_day, is_missing, is_number, is_whole, label_text, spelled
+from pymoo_anon.table.domain_values import (
+    Name,
+    day_of,
+    is_day,
+    is_missing,
+    is_number,
+    is_whole,
+    label_text,
+    read_numbers,
+    spelled,
+)
 from pymoo_anon.table.generalization import HOW_RELEASED, SUPPRESSED, Decoded, Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -242,7 +253,9 @@ def guaranteed_counts(release: Any, meanings: Meanings, where: Mapping[Name, Any
 
     Raises:
         KeyError: The release lacks a column.
-        ValueError: A label has no meaning, or a column of rounded numbers is asked for.
+        ValueError: A label has no meaning, a condition names the label of several values, an interval is of neither
+            numbers nor days, the column writes these in another way, such as 1,5 and 05.03.2021, or its numbers are
+            rounded.
 
     >>> sexes = Hierarchy.flat(["Female", "Male"])
     >>> frame = pd.DataFrame({"sex": ["Female", "*", "Male"]})
@@ -260,7 +273,8 @@ def guaranteed_sums(
     Args:
         release: The released table.
         meanings: The codebook, or hierarchies.
-        column: The column of numbers. Rows without a number add nothing.
+        column: The column of numbers. Rows without a number add nothing. Codes, told by a leading 0 or by the name of
+            the column, give a warning.
         where: The conditions.
 
     Returns:
@@ -268,7 +282,7 @@ def guaranteed_sums(
 
     Raises:
         KeyError: The release lacks a column.
-        ValueError: As `guaranteed_counts`, or the column holds texts and no number.
+        ValueError: As `guaranteed_counts`, or the column holds days, or texts and no number.
     """
     return _Answers(release, meanings, where or {}, column).sum()
 
@@ -277,6 +291,8 @@ def guaranteed_means(
     release: Any, meanings: Meanings, column: Name, where: Mapping[Name, Any] | None = None
 ) -> Guarantee:
     """Average a column over the rows that meet some conditions.
+
+    Arguments and errors are those of `guaranteed_sums`.
 
     Returns:
         The least, the greatest and the estimated mean, NaN where no row can meet the conditions.
@@ -320,9 +336,8 @@ class _Answers:
         for i, (name, wanted) in enumerate(asked.items()):
             codes, labels = pd.factorize(rows[f"column {i}"])
             parts = _parts_of(name, labels, meanings)
-            values = list(dict.fromkeys(part for own in parts for part in own if part))
-            if name == column and values and not _matched(values, None).numbers:
-                raise ValueError(f"column {name!r} must hold numbers to be summed, got {examples(values)}")
+            if name == column or isinstance(wanted, pd.Interval):
+                _check_numbers(name, list(dict.fromkeys(part for own in parts for part in own if part)), name == column)
             found = [_matched(own, wanted) for own in parts]
             others = {label for label, own in zip(labels, found, strict=True) if not own.met}
             if isinstance(wanted, frozenset) and (several := sorted(filter(None, wanted & others))):
@@ -362,6 +377,33 @@ class _Answers:
         n = np.cumsum([sure.sum(), *self.n[some]])
         totals = np.cumsum([sure @ numbers[self.certain], *(self.n * numbers)[some]])
         return float((totals[n > 0] / n[n > 0]).min()) if n[-1] > 0 else nan
+
+
+def _check_numbers(name: Name, values: Sequence[Meaning], are_summed: bool) -> None:
+    """Raise for numbers and days that would not count as such, and warn for the sum of codes."""
+    # No other answer loads the words of many languages.
+    from pymoo_anon.table.draft_levels import has_leading_zero, looks_like_a_date
+    from pymoo_anon.table.drafts import names_codes
+
+    texts = [value for value in values if isinstance(value, str)]
+    if are_summed:
+        days, others = ([text for text in texts if holds(text)] for holds in (is_day, _is_no_number))
+        if wrong := days or (values if values and len(others) == len(values) else []):
+            raise ValueError(f"column {name!r} must hold numbers to be summed, got {examples(wrong)}")
+    unread = [text for text in texts if number_or_day(text) is None]
+    numbers, _ = read_numbers(unread, [1] * len(unread))
+    other = [text for text, own in zip(unread, numbers, strict=True) if own is not None or looks_like_a_date(text)]
+    if other:
+        raise ValueError(
+            f"column {name!r} must write numbers like 1234.5 and days like 2021-03-05 to be summed or asked for a "
+            f"range, got {examples(other)}"
+        )
+    if are_summed and (names_codes(str(name)) or any(map(has_leading_zero, texts))):
+        warnings.warn(f"column {name!r} looks like a code: its sum and its mean tell nothing", stacklevel=4)
+
+
+def _is_no_number(text: str) -> bool:
+    return not is_number(spelled(text, float))
 
 
 def _parts_of(name: Name, labels: Any, meanings: Meanings) -> list[list[Meaning]]:

@@ -168,7 +168,8 @@ class Study(SearchFolder):
             ValueError: The release is of another point, or does not hold.
         """
         # No other command draws it.
-        from pymoo_anon.publishing.report.page import write_report
+        from pymoo_anon.publishing.report.page import write_page
+        from pymoo_anon.publishing.report.subject import checked_subject
 
         target, released, choice = Path(output), self.released, self.choice
         persons = None if population is None else population_of(self.project, self.table, population)
@@ -176,8 +177,9 @@ class Study(SearchFolder):
         told, read = _evidence_of(self, choice), [released, beside(released, EVIDENCE), *self.files]
         with tried(target.parent, [target.name], read) as temporary:
             show("Step 3 of 3: writing the report")
-            write_report(
-                temporary / target.name,
+            about = {"data": Path(str(self.project.data)).name, "release": released.name, **self.project.report}
+            about |= {} if population_size is None else {"population_size": population_size}
+            subject = checked_subject(
                 self.front,
                 choice,
                 evidence=told,
@@ -185,9 +187,10 @@ class Study(SearchFolder):
                 threshold=threshold,
                 population=persons,
                 external=external,
-                data=Path(str(self.project.data)).name,
-                release=released.name,
-                **{**self.project.report, **({} if population_size is None else {"population_size": population_size})},
+                about=about,
+            )
+            write_page(
+                temporary / target.name, subject, lambda words: show(f"Step 3 of 3: writing the report, {words}")
             )
             put_in_place(temporary, target.parent, [target.name])
         return told

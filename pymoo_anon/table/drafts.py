@@ -63,7 +63,8 @@ def draft_hierarchy(
     Args:
         values: Python values, such as a column of pandas or polars; they may repeat.
         counts: Numbers of rows. Without them each occurrence of a value counts once.
-        kind: "numbers", "dates", "ordered", "codes", "categories", or "auto": the first of them that fits.
+        kind: "dates", "numbers", "ordered", "codes", "categories", or "auto": the first of them that fits, where
+            the name does not decide.
         name: The column's name. It tells, for example, that the digits of "zip" are codes.
 
     Returns:
@@ -92,6 +93,15 @@ def draft_hierarchy(
     read = (every, weights) if kind in ("auto", "categories") else _present(every, weights)
     draft = _with_odd(_first_fitting(*read, name) if kind == "auto" else _DRAFTERS[kind](*read), every, weights)
     return _with_missing(draft) if missing else draft
+
+
+def names_codes(name: str) -> bool:
+    """Tell whether the name of a column says that its numbers are codes or names of something.
+
+    >>> names_codes("ZIP"), names_codes("sex"), names_codes("age")
+    (True, True, False)
+    """
+    return _CODE_NAMES.search(name) is not None or bool(WORDS["nominal"].keys() & {*split_words(name)})
 
 
 def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashable, tuple[Any, int]]:

@@ -145,6 +145,14 @@ def test_conditions_that_no_row_is_sure_to_meet():
     assert guaranteed_counts(TOLD, MEANINGS, {"age": 7})[:2] == (0, 2)
 
 
+@pytest.mark.parametrize(("name", "values"), [("cost", ["02139", "1000"]), ("zip", [8, 9]), ("sex", ["1", "2"])])
+def test_the_sum_of_codes_gives_a_warning(name, values):
+    frame = pd.DataFrame({name: values})
+    with pytest.warns(UserWarning, match=f"^column '{name}' looks like a code: its sum and its mean tell nothing$"):
+        assert guaranteed_sums(frame, {}, name).least == sum(map(int, values))
+    guaranteed_counts(frame, {}, {name: pd.Interval(0, 9)})
+
+
 def test_a_label_is_no_value():
     """Refuse the label of several values, which no row has as its value."""
     towns = Hierarchy([["Bonn", "Köln", "Ulm"], ["Bonn", "Rhein", "Ulm"], ["*"] * 3])
