@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pymoo_anon._messages import counted, examples
-from pymoo_anon.table.domain_values import ROOT, ascending, day_of, read_numbers, same_as, tallied
+from pymoo_anon.table.domain_values import ROOT, ascending, day_of, python_values, read_numbers, same_as, tallied
 from pymoo_anon.table.draft_levels import (
     WORDS,
     AmbiguousDates,
@@ -61,7 +61,7 @@ def draft_hierarchy(
     nothing is left out.
 
     Args:
-        values: Python values, such as a column of pandas or polars; they may repeat.
+        values: Python values, or a column of pandas, polars or pyarrow; they may repeat.
         counts: Numbers of rows. Without them each occurrence of a value counts once.
         kind: "dates", "numbers", "ordered", "codes", "categories", or "auto": the first of them that fits, where
             the name does not decide.
@@ -71,8 +71,8 @@ def draft_hierarchy(
         The draft. `draft.hierarchy.to_csv(path)` writes it in ARX's layout, and `draft.question` asks about odd values.
 
     Raises:
-        ValueError: There is no such kind or no value, the counts are not positive or not as many as the values, or the
-            values are not of the kind.
+        ValueError: There is no such kind or no value, the counts are not positive whole numbers or not as many as the
+            values, or the values are not of the kind.
 
     >>> draft = draft_hierarchy(["02139", "02138", "02215", None])
     >>> draft.kind, draft.reason
@@ -107,14 +107,14 @@ def names_codes(name: str) -> bool:
 def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashable, tuple[Any, int]]:
     listed = [
         value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
-        for value in values
+        for value in python_values(values)
     ]
-    given = [1] * len(listed) if counts is None else [int(count) for count in counts]
+    given = [1] * len(listed) if counts is None else list(counts)
     if len(given) != len(listed):
         raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
-    if bad := [count for count in given if count < 1]:
-        raise ValueError(f"counts must be positive, got {examples(bad)}")
-    return tallied([None if isinstance(value, str) and not value else value for value in listed], given)
+    if bad := [count for count in given if count < 1 or count % 1]:
+        raise ValueError(f"counts must be positive whole numbers, got {examples(bad)}")
+    return tallied([None if isinstance(value, str) and not value else value for value in listed], map(int, given))
 
 
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
