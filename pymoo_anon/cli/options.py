@@ -348,7 +348,10 @@ class CheckRequest(Invocation):
 
     path: Path = option(..., "A hierarchy, or a folder of them.", metavar="FILE|FOLDER", argument=True)
     data: Path | None = option(
-        None, "A table that has to fit: NAME.csv is of its column NAME.", metavar="DATA.csv", is_read=True
+        None,
+        "A table that has to fit, or a project file: NAME.csv is of its column NAME.",
+        metavar="DATA|FILE.toml",
+        is_read=True,
     )
 
 

@@ -90,7 +90,7 @@ ROLES = {
     "keep": "it is released as it stands, and nothing protects it: who knows it of a person may find the row; where it "
     "singles persons out, its reason must say why in at least five words",
     "drop": "is of no use; it is not released",
-    "other": "not decided: nothing runs until it has one of the roles above",
+    "other": "not decided: no search runs until it has one of the roles above",
 }
 
 #: What becomes of rows without a value, and of suppressed rows.

@@ -179,16 +179,8 @@ class Study(SearchFolder):
             show("Step 3 of 3: writing the report")
             about = {"data": Path(str(self.project.data)).name, "release": released.name, **self.project.report}
             about |= {} if population_size is None else {"population_size": population_size}
-            subject = checked_subject(
-                self.front,
-                choice,
-                evidence=told,
-                suppressed=self.project.suppressed,
-                threshold=threshold,
-                population=persons,
-                external=external,
-                about=about,
-            )
+            asked: Any = {"suppressed": self.project.suppressed, "threshold": threshold, "population": persons}
+            subject = checked_subject(self.front, choice, evidence=told, external=external, about=about, **asked)
             write_page(
                 temporary / target.name, subject, lambda words: show(f"Step 3 of 3: writing the report, {words}")
             )

@@ -63,8 +63,7 @@ def draft_hierarchy(
     Args:
         values: Python values, or a column of pandas, polars or pyarrow; they may repeat.
         counts: Numbers of rows. Without them each occurrence of a value counts once.
-        kind: "dates", "numbers", "ordered", "codes", "categories", or "auto": the first of them that fits, where
-            the name does not decide.
+        kind: "dates", "numbers", "ordered", "codes", "categories", or "auto": the first that fits, or as the name says.
         name: The column's name. It tells, for example, that the digits of "zip" are codes.
 
     Returns:
