@@ -24,8 +24,8 @@ _KINDS = "CSV, Parquet, JSON lines, Excel, SQLite; duckdb:FILE:TABLE or spark:TA
 
 _STUDY = "The project file, or the folder of its search."
 
-# The options that say which point to take.
-_WAYS = ("least", "most", "row", "knee", "weights")
+#: The options that say which point to take.
+WAYS = ("least", "most", "row", "knee", "weights")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +158,7 @@ class PickRequest(Invocation):
     def check(self) -> None:
         """Raise ValueError for options that are wrong with every front."""
         super().check()
-        ways = [f"--{name}" for name in _WAYS if name in self.given]
+        ways = [f"--{name}" for name in WAYS if name in self.given]
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: each says which point to take")
         self.weighted()
