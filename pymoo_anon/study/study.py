@@ -494,7 +494,10 @@ def _together(study: Study, releases: Sequence[Released]) -> Together | None:
 
 
 def _classes_of_release(study: Study, one: Released) -> EquivalenceClasses:
-    problem: Any = study.for_audience(one.audience).problem
+    other = study.for_audience(one.audience)
+    # Classes of releases to several audiences are compared, and so of one table.
+    other.table = study.table
+    problem: Any = other.problem
     if one.recoding is None:
         return problem.equivalence_classes(np.array(one.x))
     asked = tuple(constraint(text, study.table, problem.measured) for text in one.requirements or ())
