@@ -34,7 +34,7 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
     with working("Reading the tables") as show:
         study = None if asked.project is None else Study.open(asked.project)
         columns = asked.quasi_identifiers if study is None else list(study.project.quasi_identifiers)
-        columns = columns or known_columns(asked.first).columns
+        columns = columns or known_columns(asked.first, option="--quasi-identifier").columns
         frames = dict(zip(names, map(table_at, files), strict=True))
         columns = all_there(columns, nw.from_native(frames[names[0]]).collect_schema().names())
         found = compare_sizes(frames, columns)

@@ -376,7 +376,7 @@ class KnownColumns(NamedTuple):
     who: str  # Their origin: the project, a guess or the user
 
 
-def known_columns(data: str, asked: Sequence[str] = ()) -> KnownColumns:
+def known_columns(data: str, asked: Sequence[str] = (), option: str = "--column") -> KnownColumns:
     """Open a table or that of a project with the columns that others may know.
 
     These are the columns asked for, else the quasi-identifiers of the project, else the guessed ones.
@@ -394,7 +394,7 @@ def known_columns(data: str, asked: Sequence[str] = ()) -> KnownColumns:
         proposer = Proposer(reading)
         columns, frame, who = proposer.known, proposer.frame, "guessed"
     if not columns:
-        raise ValueError(f"{data} must have a quasi-identifier, got none that is {who}; --column names one")
+        raise ValueError(f"{data} must have a quasi-identifier, got none that is {who}; {option} names one")
     return KnownColumns(frame, columns, who)
 
 
