@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from decimal import Decimal
 from itertools import groupby
 from math import ceil, floor, inf, nan
 from typing import Any, NamedTuple, TypeAlias
@@ -30,6 +31,7 @@ from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.table.domain_values import (
     Name,
     day_of,
+    has_leading_zero,
     is_day,
     is_missing,
     is_number,
@@ -246,7 +248,7 @@ def guaranteed_counts(release: Any, meanings: Meanings, where: Mapping[Name, Any
         release: The released table, a frame of any kind.
         meanings: The codebook of the release, read as text; or a hierarchy for each generalized column.
         where: By column a value, a collection of values, or a `pandas.Interval` of numbers or days. Each row has to
-            meet all of them; None counts all rows.
+            meet all of them; None counts all rows. 170 is 170.0, too, and not 0170.
 
     Returns:
         The least, the greatest and the estimated number of rows.
@@ -338,6 +340,8 @@ class _Answers:
             parts = _parts_of(name, labels, meanings)
             if name == column or isinstance(wanted, pd.Interval):
                 _check_numbers(name, list(dict.fromkeys(part for own in parts for part in own if part)), name == column)
+            if isinstance(wanted, frozenset):
+                wanted = _as_written(wanted, {part for own in parts for part in own if isinstance(part, str)})
             found = [_matched(own, wanted) for own in parts]
             others = {label for label, own in zip(labels, found, strict=True) if not own.met}
             if isinstance(wanted, frozenset) and (several := sorted(filter(None, wanted & others))):
@@ -382,7 +386,7 @@ class _Answers:
 def _check_numbers(name: Name, values: Sequence[Meaning], are_summed: bool) -> None:
     """Raise for numbers and days that would not count as such, and warn for the sum of codes."""
     # No other answer loads the words of many languages.
-    from pymoo_anon.table.draft_levels import has_leading_zero, looks_like_a_date
+    from pymoo_anon.table.draft_levels import looks_like_a_date
     from pymoo_anon.table.drafts import names_codes
 
     texts = [value for value in values if isinstance(value, str)]
@@ -453,6 +457,17 @@ def _wanted(name: Name, value: Any) -> _Wanted:
         return pd.Interval(*ends, closed=value.closed)
     values = value if pd.api.types.is_list_like(value) else [value]
     return frozenset(None if is_missing(one) else label_text(one) for one in values)
+
+
+def _as_written(wanted: frozenset[str | None], texts: Set[str]) -> frozenset[str | None]:
+    """Add the other spellings of numbers, such as 170.0 of 170, where no text is spelled as asked."""
+    found = set(wanted)
+    for one in wanted - texts:
+        number = None if has_leading_zero(one) else spelled(one, Decimal)
+        if isinstance(number, Decimal):
+            alike = (text for text in texts if spelled(text, Decimal) == number and not has_leading_zero(text))
+            found |= {label_text(number), *alike}
+    return frozenset(found)
 
 
 def number_or_day(text: str | None) -> float | None:

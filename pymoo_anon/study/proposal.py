@@ -116,7 +116,7 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
         if names is None and len(numbers) > 1:
             raise ValueError(
                 f"{source} must name its columns in its first row, got {examples(numbers)} there; "
-                "--names NAME,NAME,... names the columns of a file without such a row"
+                "init --names NAME,NAME,... names the columns of a file without such a row"
             )
         lines = head.splitlines()[1:_HEAD_ROWS] if len(header) == 1 else []
         if any(sum(sign in line and '"' not in line for line in lines) > _NEARLY * len(lines) for sign in SEPARATORS):

@@ -160,6 +160,14 @@ def spelled(value: Any, kind: NumberType) -> Any:
     return int(number) if kind is int and number.is_integer() else number
 
 
+_LEADING_ZERO = re.compile(r"\s*[+-]?0\d+(?:\.\d*)?\s*", re.ASCII)
+
+
+def has_leading_zero(value: Any) -> bool:
+    """Tell whether a text is a number like 02139."""
+    return isinstance(value, str) and _LEADING_ZERO.fullmatch(value) is not None
+
+
 #: Larger numbers are codes.
 LARGEST_NUMBER = Decimal(10) ** 18
 # The last place of the smallest float.

@@ -16,7 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pymoo_anon._messages import counted, examples
-from pymoo_anon.table.domain_values import ROOT, ascending, day_of, python_values, read_numbers, same_as, tallied
+from pymoo_anon.table.domain_values import (
+    ROOT,
+    ascending,
+    day_of,
+    has_leading_zero,
+    python_values,
+    read_numbers,
+    same_as,
+    tallied,
+)
 from pymoo_anon.table.draft_levels import (
     WORDS,
     AmbiguousDates,
@@ -25,7 +34,6 @@ from pymoo_anon.table.draft_levels import (
     draft_dates,
     draft_numbers,
     enough,
-    has_leading_zero,
     looks_like_a_code,
     one_node_each,
     split_words,

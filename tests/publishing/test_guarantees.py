@@ -153,6 +153,13 @@ def test_the_sum_of_codes_gives_a_warning(name, values):
     guaranteed_counts(frame, {}, {name: pd.Interval(0, 9)})
 
 
+def test_a_number_is_found_in_another_spelling_unless_its_own_is_there():
+    frame = pd.DataFrame({"n": ["170.0", "1.50", "1.5", "0170", "2"], "age": ["0–9", "10–19", "10–19", "*", "*"]})
+    for asked, n in ((170, 1), (170.0, 1), ("170", 1), ("0170", 1), ("1.5", 1), ("1.50", 1), ("2.0", 1), ("02", 0)):
+        assert guaranteed_counts(frame, {}, {"n": asked})[:2] == (n, n), asked
+    assert guaranteed_counts(frame, MEANINGS, {"age": "12.0"})[:2] == (0, 4)
+
+
 def test_a_label_is_no_value():
     """Refuse the label of several values, which no row has as its value."""
     towns = Hierarchy([["Bonn", "Köln", "Ulm"], ["Bonn", "Rhein", "Ulm"], ["*"] * 3])
