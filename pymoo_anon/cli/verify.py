@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from pymoo_anon._messages import listed, number, plain
+from pymoo_anon._messages import number, plain
 from pymoo_anon.cli.console import new_table, tell, working
 from pymoo_anon.cli.options import VerifyRequest
 from pymoo_anon.publishing.release import said_of, uniqueness_of
@@ -17,7 +17,7 @@ from pymoo_anon.publishing.verify import object_frame, verify
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.names import all_there
 from pymoo_anon.study.options import options_named
-from pymoo_anon.study.study import Study, all_together, is_there
+from pymoo_anon.study.study import Study, all_together, verdict_of
 from pymoo_anon.study.tables import Roles, constraint, objective, table_at
 
 
@@ -34,8 +34,7 @@ def _releases_hold(asked: VerifyRequest, console: Console) -> bool:
     with working("Reading the front") as show:
         found = study.verify(show)
     for path, broken in found.items():
-        told = f"{'does not hold: ' * is_there(study, path)}{listed(broken)}" if broken else "holds"
-        tell(console, f"{path}: {told}.")
+        tell(console, f"{path}: {verdict_of(study, path, broken)}.")
     n_releases, together = all_together(study)
     if together is not None:
         tell(console, f"Whoever has the {n_releases} releases and links their rows sees {together}.")

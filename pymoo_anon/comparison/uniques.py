@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import examples, listed, percent, repeated
+from pymoo_anon._messages import counted, examples, listed, percent, repeated
 from pymoo_anon.engine.classes import SLOTS_OF_A_ROW
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import keyed, renamed, row_codes, rows_of
@@ -83,6 +83,15 @@ class Uniqueness:
     def fewer(self) -> list[str]:
         """The columns without which fewer rows are unique."""
         return [f"{name} ({n:,})" for name, n in self.added.items() if n]
+
+    def singled_out(self, most: int) -> list[str]:
+        """Say how many rows have a minimal unique set of each size, and name those with most rows."""
+        sizes = [f"{n:,} by {counted(size, 'column', 'columns')}" for size, n in self.with_minimal.items()]
+        sets = self.minimal.head(most).itertuples(index=False, name=None)
+        told = [f"  {n:,} by {listed(map(str, own))}" for own, n in sets]
+        if self.largest < min(len(self.columns), MOST_COLUMNS):
+            told.append(f"Sets of {self.largest + 1} columns are too many to count; --column names fewer.")
+        return [f"Rows with a minimal set that singles them out: {listed(sizes)}.", *told]
 
 
 def uniqueness(frame: Any, columns: Name | Sequence[Name]) -> Uniqueness:

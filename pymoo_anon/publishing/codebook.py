@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pymoo_anon._messages import examples, one_of
+from pymoo_anon._messages import examples, listed, one_of
 from pymoo_anon.engine.classes import EquivalenceClasses, groups_of
 from pymoo_anon.objectives.recount import MISSING, by_group, combinations
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -131,11 +131,13 @@ def codebook_of(
     return _frame(rows)
 
 
-def values_of_single_rows(table: Microdata) -> list[str]:
-    """Name the columns with a codebook that lists values of single rows."""
+def about_single_rows(table: Microdata) -> str:
+    """Say of which columns a codebook lists values of single rows, or nothing."""
     # Such domains hold no other value than the rows, and a tenth of theirs once.
     rows = {str(name): table.tuples.totals(name) for name in table.quasi_identifiers}
-    return [name for name, own in rows.items() if (np.quantile(own, [0, 0.1]) == 1).all()]
+    single = [name for name, own in rows.items() if (np.quantile(own, [0, 0.1]) == 1).all()]
+    hint = "Keep it to yourself, or let these hierarchies hold all values that there are."
+    return f"The codebook lists values of single rows of {listed(single)}. {hint}" if single else ""
 
 
 def _frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:

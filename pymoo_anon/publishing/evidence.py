@@ -210,6 +210,17 @@ def _released(problem: AnonymizationProblem, choice: Choice, released: Release) 
     }
 
 
+def release_of(content: Mapping[str, Any]) -> Release:
+    """Return the release that evidence tells of, without its rows."""
+    claims, columns, uniqueness = (pd.DataFrame(content[key]) for key in ("claims", "columns", "uniqueness"))
+    told, local = content["suppressed"], content["chosen"]["local"]
+    recoding = "local" if local is not None and local["refined"] else None
+    reaches = tuple(f"{own['measure']} is {own['reach']}" for own in content["settings"]["adversaries"])
+    exceptions, dropped = tuple(content["exceptions"]), tuple(content["dropped"])
+    why = content["anyway"], exceptions, recoding, reaches, dropped
+    return Release(None, claims, columns, uniqueness, told["rows"], told["how"], *why)
+
+
 def _conditions(choice: Choice) -> list[str]:
     return [plain(bound(one, one.objective.full_name)) for one in choice.requirements]
 

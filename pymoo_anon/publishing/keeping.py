@@ -215,17 +215,16 @@ def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
     if not unsaid:
         return
     # Loaded late: it reads the words of many languages.
-    from pymoo_anon.table.guesses import guess_of, profiles_of
+    from pymoo_anon.table.guesses import profiles_of
 
     aliases = [source.alias(name) for name in unsaid]
     profiles = profiles_of(source.frame, aliases)
     dangers = [
-        ([name], guess_of(profile._replace(name=str(name))).danger)
-        for name, profile in zip(unsaid, profiles, strict=True)
+        ([name], replace(profile, name=str(name)).guess.danger) for name, profile in zip(unsaid, profiles, strict=True)
     ]
     if len(unsaid) > 1:
         (n,) = totals(distinct_rows(source.frame, aliases), n=nw.len())
-        if profiles[0]._replace(n_distinct=n, n_missing=0).is_nearly_unique:
+        if replace(profiles[0], n_distinct=n, n_missing=0).is_nearly_unique:
             told = f"together they are nearly unique: {n:,} values in {profiles[0].n_rows:,} rows"
             dangers.append((unsaid, told))
     for names, danger in dangers:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pymoo_anon._files import content_of, tried
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import counted, examples
 from pymoo_anon.problems.arguments import as_json, bound
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -24,7 +24,7 @@ from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
 from pymoo_anon.study.options import Settings, numeral
 from pymoo_anon.study.project import Project, read_project
-from pymoo_anon.study.stored import Released, Stored, as_written, bound_text, read_record, read_search
+from pymoo_anon.study.stored import Released, Stored, as_written, bound_text, read_record, read_releases, read_search
 from pymoo_anon.study.tables import constraint, problem_of, table_of
 from pymoo_anon.table.generalization import Constraint, Decoded
 from pymoo_anon.table.microdata import Microdata
@@ -192,6 +192,15 @@ class SearchFolder:
         self.choice = choice
         return choice
 
+    def passed_over(self, choice: Choice, **ways: Any) -> str:
+        """Say which point fits the requirements of a choice better, and why it cannot be released, or nothing."""
+        front, bounds = self.front, choice.requirements
+        wanted = front.choose(require=bounds, **ways)
+        if not bounds or wanted.row == choice.row:
+            return ""
+        why = front.refusal(front.place_of(wanted), self.project.suppressed, bounds)
+        return f"Row {wanted.row + 1} fits better, but {why}."
+
     def point(self, row: int | None = None) -> Choice:
         """Return the choice, or the point of a row of the front, from 1.
 
@@ -261,6 +270,19 @@ class SearchFolder:
             raise ValueError(f"{path} must hold what the chosen point meets, got {asked!r:.80}: {error}") from None
         return replace(choice, reason=reason)
 
+    def explained(self) -> list[str]:
+        """Say why the point is chosen, what is required of it, and what others would cost."""
+        # It loads the comparison of releases, which no other choice needs.
+        from pymoo_anon.publishing.explaining import explain
+
+        front, choice, told = self.front, self.choice, []
+        if left_out := [(row, why) for row, why in enumerate(self.refusals(choice.requirements), start=1) if why]:
+            row, why = left_out[0]
+            told = [f"{counted(len(left_out), 'point', 'points')} cannot be released. Row {row}: {why}."]
+        required = front.requirements(front.place_of(choice), choice.requirements)
+        lines = str(explain(self.problem, front, choice, suppressed=self.project.suppressed)).splitlines()
+        return [f"It is {choice.reason}.", *told, *(f"Required: {own}." for own in required), *lines]
+
     def constraints(self, texts: Sequence[str]) -> tuple[Constraint, ...]:
         """Return the constraints of some texts."""
         return tuple(constraint(text, self.table, self.problem.measured) for text in texts)
@@ -271,10 +293,7 @@ class SearchFolder:
     def releases(self) -> list[Released]:
         """The recorded releases, the last one last."""
         path = self.folder / RELEASES
-        if not path.is_file():
-            return []
-        with as_written(path, "release wrote", "; remove it"):
-            return [Released(**one) for one in json.loads(content_of(path))]
+        return read_releases(path) if path.is_file() else []
 
     def path_of(self, one: Released) -> Path:
         """Return the path of a release, or that of its documents."""
