@@ -55,7 +55,8 @@ class SearchFolder:
             path: The folder, or the project file.
 
         Raises:
-            ValueError: There is no search of a project.
+            ValueError: The folder holds no search of a project, or the project file is missing or wrong. Whether a
+                project was searched is told where its front is read.
         """
         folder = Path(path)
         if not folder.is_dir():
