@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -86,6 +87,7 @@ class Desk:
         self.file = file
         self.earlier: dict[str, list[tuple[str, str]]] = {}  # Texts of hierarchies by column, before and after changes
         self.report: Path | None = None  # The report that was written last
+        self.questions: list[str] = []  # What the draft of the project asks about the table
         self._known: dict[str, tuple[Any, Any]] = {}
         self.changed()
 
@@ -119,8 +121,19 @@ class Desk:
 
     @property
     def text(self) -> str:
-        """The content of the project file."""
-        return content_of(self.path).decode("utf-8-sig")
+        """The content of the project file, or nothing without one."""
+        is_there = self.file is not None and self.file.is_file()
+        return content_of(self.path).decode("utf-8-sig", "replace") if is_there else ""
+
+    @property
+    def state(self) -> Any:
+        """What all pages show: what was done here, and the files that commands and other programs change."""
+        try:
+            folder = self.project().output
+        except TOLD:
+            folder = self.folder
+        files = [folder / name for name in (FRONT, RECORD, CHOICE, RELEASES)]
+        return self.version, self.file, _stamps(files if self.file is None else [self.file, *files])
 
     def project(self, decided: bool = False) -> Project:
         """Read the project, or raise for files outside the folder."""
@@ -176,7 +189,7 @@ class Desk:
 
         A page gets `NotYetError` in its place if there are words for the work.
         """
-        key = ([(path, path.stat().st_mtime_ns, path.stat().st_size) for path in files if path.exists()], more)
+        key = _stamps(files), more
         known = self._known.get(name)
         if known is None or known[0] != key:
             if words and threading.current_thread() is threading.main_thread():
@@ -238,6 +251,15 @@ class Desk:
         self.job.stop.set()
         if self.job.is_alive():
             self.job.join(_WRITE_SECONDS)
+
+
+def _stamps(files: Iterable[Path]) -> list[tuple[Path, int, int]]:
+    found = []
+    for path in files:
+        with suppress(FileNotFoundError):
+            about = path.stat()
+            found.append((path, about.st_mtime_ns, about.st_size))
+    return found
 
 
 def _loaded(made: T, part: str) -> T:

@@ -18,9 +18,9 @@ from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study import options
 from pymoo_anon.study.interrupt import write_new
-from pymoo_anon.study.names import HIERARCHIES, SUPPRESSED, path_from, source_of
+from pymoo_anon.study.names import HIERARCHIES, MISSING, ROLES, SUPPRESSED, path_from, source_of
 from pymoo_anon.study.options import command, measures_in, numeral, read_bounds
-from pymoo_anon.study.project import ROLES, Project, change_project
+from pymoo_anon.study.project import Project
 from pymoo_anon.study.proposal import Proposer, change_roles, reading_of
 from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
@@ -30,6 +30,9 @@ from pymoo_anon.table.hierarchy import Hierarchy
 
 # So many pairs, columns and minimal sets are shown, and values of a column.
 _SETS_SHOWN, _MINIMAL_SHOWN, _VALUES_SHOWN = 5, 6, 3
+
+# What becomes of rows without a value.
+_MISSING_WORDS = dict(zip(MISSING, ("are refused", "are left out", "stay: none is a value of its own"), strict=True))
 
 # So many groups of a level, and values of a group, are listed.
 _GROUPS_SHOWN, _MOST_MEMBERS = 300, 2000
@@ -106,8 +109,12 @@ def _show_table_alone(screen: Screen, table: Path, proposer: Proposer, risk: Uni
 
     def begin(job: Job) -> None:
         desk.inside(desk.folder / HIERARCHIES)
-        write_new(desk.folder, proposer.propose(project).texts, [table], bool(replaces.value))
+        made = proposer.propose(project)
+        write_new(desk.folder, made.texts, [table], bool(replaces.value))
         desk.open(project.name)
+        advice = 'If so, add it to "Texts that mean: no value", and draft the column anew at step 2.'
+        desk.questions = [f"{name}: {words} {advice}" for name, words in made.questions.items()]
+        desk.questions += [] if made.about_rows is None else [made.about_rows]
 
     text("Next, a project: a file with the role of each column and all that follows, which you can change.")
     words = f"Begin a project: write {project.name} and drafts of hierarchies"
@@ -124,9 +131,8 @@ def _show_risk(found: Uniqueness) -> None:
     show_rows(titles, rows, "Unique rows", right=titles[1:])
     if found.fewer:
         text(f"Fewer unique rows without: {', '.join(found.fewer)}.")
-    minimal = found.minimal.head(_MINIMAL_SHOWN).itertuples(index=False, name=None)
-    if told := [f"{listed(map(str, own))} ({n:,})" for own, n in minimal]:
-        text(f"Smallest sets that single rows out: {'; '.join(told)}.")
+    for line in found.singled_out(_MINIMAL_SHOWN):
+        text(line)
 
 
 # --- step 1 -----------------------------------------------------------------------------------------------------------
@@ -140,11 +146,23 @@ def show_table(screen: Screen) -> None:
     text(f"{counted(n_rows, 'row', 'rows')}, {counted(len(every), 'column', 'columns')}.")
     if odd := sorted(every.keys() ^ project.columns.keys()):
         text(f"Not both in the table and in {desk.path.name}: {', '.join(odd)}.", "warning")
+    for question in desk.questions:
+        text(question, "warning")
     text("A role says what becomes of a column. They are guesses: read all, and change what is wrong.")
     with ui.expansion("What the roles mean").props("dense"):
         show_rows(["role", "a column with it"], [*ROLES.items()], "Roles")
     _show_roles(screen, project, [own for name, own in every.items() if name in project.columns])
-    text(f"All roles stand in {desk.path.name}, which the commands read.")
+    heading("How it is read")
+    with controls():
+        missing = ui.select(_MISSING_WORDS, value=project.missing, label="Rows without a value")
+        screen.keeps(missing.classes("wide"), "data", "missing")
+        empty = ui.input("Texts that mean: no value", value=options.joined(project.reading.empty)).classes("wide")
+
+        def texts() -> dict[Any, Any]:
+            return {("data", "empty"): [own for own in options.parts_of(empty.value or "") if own]}
+
+        screen.keeps(empty, made=texts, then=desk.changed)
+    text(f"All of this stands in {desk.path.name}, which the commands read.")
     heading("The risk of the table as it stands")
     if "risk" in desk.found:
         _show_risk(desk.found["risk"])
@@ -159,7 +177,7 @@ def show_table(screen: Screen) -> None:
 
 
 def _show_roles(screen: Screen, project: Project, profiles: Sequence[Profile]) -> None:
-    known, undecided, rows = screen.desk.text, project.with_role("other"), []
+    known, undecided, rows = screen.known, project.with_role("other"), []
     for profile in profiles:
         role, (guess, reason) = project.columns[profile.name].role, screen.desk.proposer.roles[profile.name]
         told = reason if role == guess else f"your choice; the guess is {guess}: {reason}"
@@ -218,7 +236,11 @@ def _show_file(screen: Screen, name: str, file: Path) -> None:
         data, named = await event.file.read(), event.file.name
         screen.works("Importing", lambda job: desk.save(name, decoded(data, named)))()
 
+    def draft(job: Job) -> None:
+        desk.save(name, desk.proposer.draft(name), desk.hierarchy(name).text)
+
     button(f"Undo ({n_earlier})", screen.works("Undoing", lambda job: desk.undo(name))).set_enabled(n_earlier > 0)
+    button("Draft anew", screen.works("Drafting", draft))
     export = screen.does(lambda: ui.download.content(file.read_bytes(), file.name), anew=False)
     button("Export", export).props('aria-label="Export in the layout of ARX"')
     upload = ui.upload(label="Import (ARX's layout)", on_upload=take, auto_upload=True, max_file_size=_MOST_IMPORTED)
@@ -306,28 +328,24 @@ def _show_changes(hierarchy: Hierarchy, level: int, places: list[int], change: C
 
 def show_requirements(screen: Screen) -> None:
     """Show the bounds, adversaries and audiences of the project."""
-    desk, known, project = screen.desk, screen.desk.text, screen.desk.project()
-    content: dict[str, Any] = tomlkit.parse(known).unwrap()
+    desk, project = screen.desk, screen.desk.project()
+    content: dict[str, Any] = tomlkit.parse(screen.known).unwrap()
     search, adversaries = content.get("search", {}), content.get("adversary", [])
     bounds = read_bounds(search.get("require", []))
     audiences = [{**own, "require": read_bounds(own["require"])} for own in content.get("audience", [])]
-
-    def write(changes: Mapping[tuple[str, ...], Any]) -> None:
-        change_project(desk.path, changes, known)
-        desk.changed()
 
     def show_entries(words: str, key: tuple[str, ...], entries: list[Any], said: list[str]) -> None:
         for place, told in enumerate(said):
             left = [*entries[:place], *entries[place + 1 :]]
             with controls():
                 text(told)
-                remove = ui.button("Remove", on_click=screen.does(partial(write, {key: left})))
+                remove = ui.button("Remove", on_click=screen.does(partial(screen.write, {key: left})))
                 remove.props(f'flat dense no-caps aria-label="Remove: {place + 1}"')
         with controls():
             more = _one_more(project, key[-1], entries)
-            button(words, screen.does(lambda: write({key: more()})), entries is bounds)
+            button(words, screen.does(lambda: screen.write({key: more()})), entries is bounds)
 
-    screen.part(lambda: _show_check(desk)).props('role="status"')
+    check = screen.part(lambda: _show_check(desk)).props('role="status"')
     heading("Required of every release")
     if not bounds:
         text("Nothing is required yet: the search then shows the whole front.")
@@ -342,8 +360,9 @@ def show_requirements(screen: Screen) -> None:
     show_entries("Add the audience", ("audience",), audiences, said)
     heading("How it is recoded")
     with controls():
-        changes = _recoding_fields(project, search)
-        button("Change", screen.does(lambda: write(changes())))
+        _show_recoding(
+            project, search, partial(screen.keeps, then=lambda: screen.part(lambda: _show_check(desk), check))
+        )
     text(f"All of this stands in {desk.path.name}, which the commands read.")
     screen.same_as(partial(command, "search", desk.path.name))
 
@@ -357,11 +376,29 @@ def _show_check(desk: Desk) -> None:
         text("Each bound can be met.", "good")
 
 
-# Each of these makes fields, and returns a function of their values.
+def _show_recoding(project: Project, search: dict[str, Any], keeps: Callable[..., None]) -> None:
+    asked, usual = search.get("objectives", []), options.usual(project.sensitive)
+    goals = (measures_in(asked) if isinstance(asked, str) else asked) or usual
+    recoding = ui.select(_RECODING_WORDS, value=search.get("recoding", "full-domain"), label="Recoding")
+    limit = str(search.get("suppression", options.Settings.suppression))
+    rule = ui.input("Suppress at most: a share, or rows", value=limit).classes("wide")
+    rule.bind_visibility_from(recoding, "value", lambda chosen: chosen != "local")
+    measures = {**{name: name for name in goals}, **told_measures()}
+    objectives = ui.select(measures, multiple=True, value=goals, label="Trade off").classes("wide")
+
+    def recoded() -> dict[tuple[str, ...], Any]:
+        # The algorithm is of the other recoding. Where classes have levels of their own, nothing is suppressed.
+        own = {"recoding": recoding.value, "suppression": None if recoding.value == "local" else rule.value}
+        return {("search", key): value for key, value in {**own, "algorithm": None}.items()}
+
+    keeps(recoding, made=recoded)
+    keeps(rule, "search", "suppression")
+    keeps(ui.select(_SUPPRESSED_WORDS, value=project.suppressed, label="Suppressed rows"), "release", "suppressed")
+    keeps(objectives, made=lambda: {("search", "objectives"): [] if objectives.value == usual else objectives.value})
 
 
 def _one_more(project: Project, kind: str, entries: list[Any]) -> Callable[[], list[Any]]:
-    """Make the fields of one more entry."""
+    """Make the fields of one more entry, and return a function of their values."""
     whom: Any = None
     if kind == "adversary":
         whom = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")
@@ -414,25 +451,3 @@ def _bound_fields(project: Project) -> Callable[[], str]:
         return bound
 
     return spelled
-
-
-def _recoding_fields(project: Project, search: dict[str, Any]) -> Callable[[], dict[tuple[str, ...], Any]]:
-    asked, own = search.get("objectives", []), options.usual(project.sensitive)
-    goals = (measures_in(asked) if isinstance(asked, str) else asked) or own
-    measures = {**{name: name for name in goals}, **told_measures()}
-    before = search.get("recoding", "full-domain")
-    recoding = ui.select(_RECODING_WORDS, value=before, label="Recoding")
-    limit = str(search.get("suppression", options.Settings.suppression))
-    rule = ui.input("Suppress at most: a share, or rows", value=limit).classes("wide")
-    rule.bind_visibility_from(recoding, "value", lambda chosen: chosen != "local")
-    suppressed = ui.select(_SUPPRESSED_WORDS, value=project.suppressed, label="Suppressed rows")
-    objectives = ui.select(measures, multiple=True, value=goals, label="Trade off").classes("wide")
-    return lambda: {
-        ("search", "recoding"): recoding.value,
-        # Where classes have levels of their own, nothing is suppressed.
-        ("search", "suppression"): None if recoding.value == "local" else rule.value,
-        ("search", "objectives"): objectives.value if objectives.value != own else None,
-        ("release", "suppressed"): suppressed.value,
-        # It is of the other recoding.
-        ("search", "algorithm"): search.get("algorithm") if recoding.value == before else None,
-    }

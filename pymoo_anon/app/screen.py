@@ -19,13 +19,16 @@ from pymoo_anon.study.project import change_project
 _ADVICE = {
     'replace "other" by': "give it at step 1 the role",
     'suppressed = "drop" leaves them out': "step 3 can leave them out",
-    r"suppression must be Violating or 0 (where .*), as in .*": r'change "Suppress at most" to violating:0.01 or 0 \1',
-    r"name one: --table NAME of init, table in \[data\]": "name one as Sheet or table, and choose the file again",
+    r"suppression must be .* or 0 (where .*), as in .*": r'change "Suppress at most" to violating:0.01 or 0 \1',
+    r"name one: --table NAME of .* file": "name one as Sheet or table, and choose the file again",
     r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",
     r", keep=\{.* beside its role": " above",
     "belongs to another search$": "is of a search with other settings: search again",
     "release --local": "at step 6 every class at levels of its own",
     "--force replaces it, --output names": "the box beside the button replaces it, or name",
+    "--column names fewer": "fewer of them may have the role quasi-identifier",
+    'missing = "drop" leaves (.*), missing = "keep" makes': r'"Rows without a value" of step 1 can leave \1, or make',
+    r"not proven \(Ctrl-C\)": "not proven (stopped)",
 }
 
 # Seconds between two looks at the state of the work.
@@ -38,6 +41,7 @@ class Screen:
     Attributes:
         desk: The state that all pages share.
         chosen: What is chosen on this page alone, by name.
+        known: The content of the project file that the page shows.
         on_point: Called with the row of a point that is clicked in a chart.
     """
 
@@ -47,7 +51,8 @@ class Screen:
         self._steps = list(steps.items())  # The first one is before there is a project
         self._links: list[ui.button] = []
         self._file = desk.file
-        self._step, self._seen = min(max(step, 1), len(steps) - 1), desk.version
+        self._step = min(max(step, 1), len(steps) - 1)
+        self._note()
         # The end of work that runs is told on a page that is opened meanwhile, too.
         self._told = None if desk.job.is_alive() else desk.job
 
@@ -71,11 +76,30 @@ class Screen:
         """Return a handler that starts work in the background."""
         return self.does(partial(self.desk.start, words, work), anew=False)
 
-    def keeps(self, field: Any, *key: str) -> None:
-        """Write a field into the project file when it is left."""
-        handle = self.does(lambda: change_project(self.desk.path, {key: value_of(field)}), anew=False)
+    def write(self, changes: Mapping[Any, Any]) -> None:
+        """Write values into the project file that the page shows."""
+        change_project(self.desk.path, changes, self.known)
+        self._note()
+
+    def keeps(
+        self,
+        field: Any,
+        *key: str,
+        made: Callable[[], Mapping[Any, Any]] | None = None,
+        then: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Write a field, or what is made of it, into the project file when it is left. The page stays as it is."""
+
+        def keep() -> None:
+            self.write({key: value_of(field)} if made is None else made())
+            then()
+
+        handle = self.does(keep, anew=False)
         # Unlike "blur", "change" comes before the click that ends the typing.
         field.on_value_change(handle) if isinstance(field, ui.select) else field.on("change", handle)
+
+    def _note(self) -> None:
+        self._seen, self.known = self.desk.state, self.desk.text
 
     def same_as(self, *commands: Callable[[], str]) -> None:
         """Show the commands that do the same."""
@@ -143,7 +167,8 @@ class Screen:
 
     def show(self) -> None:
         """Fill the page with the current step."""
-        self._seen, self.on_point = self.desk.version, lambda row: None
+        self._note()
+        self.on_point = lambda row: None
         if self._file != self.desk.file:
             # Nothing is left of another project.
             self._file, self.chosen = self.desk.file, {}
@@ -178,7 +203,7 @@ class Screen:
                 _pop_up(words, "warning")
             if job.error and not job.quiet:
                 _pop_up(job.error, "negative")
-        if self._seen != self.desk.version:
+        if self._seen != self.desk.state:
             self.show()
 
 
@@ -209,8 +234,9 @@ def heading(words: str, level: int = 2) -> None:
 
 
 def text(words: str, kind: str = "") -> None:
-    """Show a paragraph."""
-    ui.label(plain(in_steps(words))).classes(f"text {kind}")
+    """Show a paragraph, unless it is empty."""
+    if words:
+        ui.label(plain(in_steps(words))).classes(f"text {kind}")
 
 
 def show_rows(

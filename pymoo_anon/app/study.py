@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-import pandas as pd
 from nicegui import ui
 from pymoo.core.algorithm import Algorithm
 
 from pymoo_anon._files import check_free
-from pymoo_anon._messages import counted, error_text, examples, listed
+from pymoo_anon._messages import counted, error_text, examples
 from pymoo_anon.app.desk import Desk, Job
 from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, in_steps, parts, show_rows, text
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.less_lost import less_lost
-from pymoo_anon.publishing.release import claim_rows, said_of
+from pymoo_anon.publishing.codebook import about_single_rows
+from pymoo_anon.publishing.evidence import release_of
+from pymoo_anon.publishing.release import claim_rows
 from pymoo_anon.publishing.report.charts import charts, front_chart
 from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, front_view
 from pymoo_anon.publishing.report.subject import ABOUT, Subject, checked_subject
 from pymoo_anon.publishing.report.values import side_by_side
-from pymoo_anon.study.names import ALGORITHMS, CHOICE, JOURNAL, RECORD
+from pymoo_anon.study.names import ALGORITHMS, CHOICE, JOURNAL, RECORD, ROLES
 from pymoo_anon.study.options import command
-from pymoo_anon.study.project import ROLES
 from pymoo_anon.study.search import Run, searched_folder
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside, bound_text
-from pymoo_anon.study.study import Study, all_together, report_of, target_of
+from pymoo_anon.study.study import Study, all_together, report_of, target_of, verdict_of
 from pymoo_anon.study.tables import told_measures
+
+T = TypeVar("T")
+
+_SUPPRESSED_WORDS = {"mark": "suppressed: stay as rows of *", "drop": "suppressed: left out"}
 
 # A growing front is drawn with so many points at most, those that were found last.
 _MOST_DRAWN = 400
@@ -76,17 +81,18 @@ def _draw(name: str, data: Any, shown: int = 0) -> None:
 def show_search(screen: Screen) -> None:
     """Show the options of a search, and its front."""
     desk, settings = screen.desk, screen.desk.project(decided=True).settings()
-    screen.part(settings.check)
+    check = screen.part(lambda: desk.project().settings().check())
+    keeps = partial(screen.keeps, then=lambda: screen.part(lambda: desk.project().settings().check(), check))
     # Other work ends without a look at this page.
     is_searching = desk.job.is_alive() and desk.job.stops
     fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, settings.local)}
     text("The search finds the points between privacy and loss. As it stands it serves most tables.")
     with controls():
         chosen = settings.algorithm if settings.algorithm in fitting else None
-        screen.keeps(ui.select(fitting, value=chosen, label="Algorithm"), "search", "algorithm")
+        keeps(ui.select(fitting, value=chosen, label="Algorithm"), "search", "algorithm")
         limit = ui.number("Time limit in seconds", value=settings.time_limit, min=1, placeholder="none")
-        screen.keeps(limit, "search", "time-limit")
-        screen.keeps(ui.number("Seed", value=settings.seed, min=0, precision=0), "search", "seed")
+        keeps(limit, "search", "time-limit")
+        keeps(ui.number("Seed", value=settings.seed, min=0, precision=0), "search", "seed")
     with controls():
         button("Search again" if desk.has(RECORD) else "Search", screen.does(partial(_start, desk)), True)
         if desk.has(JOURNAL) and not is_searching:
@@ -215,9 +221,17 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
     typed: dict[str, Any] = {}
     if choice is not None:
         text(f"Chosen: row {choice.row + 1}, {choice.said}; {choice.reason}.", "good")
+        text(screen.desk.found.get("passed over", ""), "warning")
         less = partial(less_lost, study.front, choice, study.project.suppressed)
-        once = partial(screen.desk.once, "less", "Looking for less loss", [study.folder / CHOICE], less, id(study))
-        screen.part(lambda: text(once()))
+        screen.part(lambda: text(_once_for(screen, study, "less", less)))
+        with ui.expansion("Why this point, and what others would cost").props("dense") as why:
+            place = ui.element("div").classes("part")
+
+        def explain() -> None:
+            for line in _once_for(screen, study, "explained", study.explained):
+                text(line)
+
+        why.on_value_change(lambda: screen.part(explain, place) if why.value else None)
         typed = {"require": [bound_text(one) for one in choice.requirements], "row": choice.row + 1}
     with controls():
         bounds = ui.input("What must hold").props('hint="such as k>=5, l>=2"').bind_value(screen.chosen, "bounds")
@@ -225,9 +239,10 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
         def pick(**how: Any) -> None:
             asked = parts(bounds)
 
-            def work(job: Job) -> None:
-                study.pick(study.constraints(asked), **how)
+            def work(job: Job) -> dict[str, Any]:
+                chosen = study.pick(study.constraints(asked), **how)
                 screen.chosen["typed"] = {"require": asked, **how}
+                return {"passed over": "" if "row" in how else study.passed_over(chosen, **how)}
 
             screen.works("Comparing the points", work)()
 
@@ -236,6 +251,11 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
         for row in rows:
             button(f"Choose row {row}", partial(pick, row=row))
     screen.same_as(partial(command, "pick", study.project.path.name, **screen.chosen.get("typed", typed)))
+
+
+def _once_for(screen: Screen, study: Study, name: str, make: Callable[[], T]) -> T:
+    """Return what is made once for the choice."""
+    return screen.desk.once(name, "Comparing the points", [study.folder / CHOICE], make, id(study))
 
 
 # --- step 6 -----------------------------------------------------------------------------------------------------------
@@ -256,9 +276,14 @@ def show_release_step(screen: Screen) -> None:
     screen.part(partial(_show_release, screen, study))
     if study.releases:
         heading("Released")
-        screen.part(partial(_show_last, study))
+        audiences = {one.audience: one.audience or "the choice" for one in study.releases}
+        shown = screen.chosen.get("released", study.releases[-1].audience)
+        of = ui.select(audiences, value=shown if shown in audiences else None, label="Released for")
+        of.set_visibility(len(audiences) > 1)
+        of.on_value_change(screen.does(lambda: screen.chosen.update(released=of.value)))
+        screen.part(partial(_show_released, study, of.value))
         screen.part(partial(_show_releases, screen, study))
-        _show_report(screen, study)
+        _show_report(screen, study, of.value)
 
 
 def _show_release(screen: Screen, study: Study) -> None:
@@ -298,21 +323,27 @@ def _show_release(screen: Screen, study: Study) -> None:
                 desk.inside(path)
             check_free(paths, bool(force.value))
             own.release(**given, show=job.show)
+            chosen["released"] = audience.value
 
         button("Release", screen.works("Step 1 of 4: recoding and writing", make), True)
     screen.same_as(lambda: command("release", project.path.name, audience=audience.value, **asked()))
 
 
-def _show_last(study: Study) -> None:
-    last = study.for_audience(study.releases[-1].audience)
-    path = last.released
-    if (told := last.evidence) is not None:
-        book, own = beside(path, CODEBOOK).name, beside(path, EVIDENCE).name
-        text(f"{path.name}, with {book} for its readers and {own} for you alone.")
-        titles, uniqueness = ["measure", "promised", "recounted", "holds"], pd.DataFrame(told["uniqueness"])
-        show_rows(titles, claim_rows(told["claims"]), "Promised and recounted", right=titles[1:3])
-        text(said_of(pd.DataFrame(told["columns"]), uniqueness), "warning" if uniqueness["unique"].any() else "good")
-        text("The promises are against whoever knows quasi-identifiers, and no sensitive column.")
+def _show_released(study: Study, audience: str | None) -> None:
+    own = study.for_audience(audience)
+    path, told, titles = own.released, own.evidence, ["measure", "promised", "recounted", "holds"]
+    if told is None:
+        text(f"{beside(path, EVIDENCE).name} is missing: release it again.", "warning")
+        return
+    made = release_of(told)
+    book, evidence = beside(path, CODEBOOK).name, beside(path, EVIDENCE).name
+    text(f"{path.name}, with {book} for its readers and {evidence} for you alone.")
+    show_rows(titles, claim_rows(told["claims"]), "Promised and recounted", right=titles[1:3])
+    is_doubtful = bool(made.exceptions) or made.uniqueness["unique"].any()
+    text(made.verdict, "warning" if is_doubtful else "good")
+    text(f"{counted(made.n_suppressed, 'row', 'rows')} {_SUPPRESSED_WORDS[made.suppressed]}.")
+    text("The promises are against whoever knows quasi-identifiers, and no sensitive column.")
+    text(about_single_rows(study.table), "warning")
 
 
 def _show_releases(screen: Screen, study: Study) -> None:
@@ -323,18 +354,20 @@ def _show_releases(screen: Screen, study: Study) -> None:
         if together is not None:
             text(f"Whoever has the {n} releases and links their rows sees {together}.", "warning")
     for file, broken in desk.found.get("verified", {}).items():
-        text(f"{file.name}: {listed(broken) if broken else 'holds'}.", "warning" if broken else "good")
+        text(f"{file.name}: {verdict_of(study, file, broken)}.", "warning" if broken else "good")
     button("Count all releases again", screen.works("Counting", lambda job: {"verified": study.verify(job.show)}))
     screen.same_as(partial(command, "verify", desk.path.name))
 
 
-def _show_report(screen: Screen, study: Study) -> None:
-    desk, audience = screen.desk, study.releases[-1].audience
+def _show_report(screen: Screen, study: Study, audience: str | None) -> None:
+    desk = screen.desk
     heading("The report")
     with controls():
         for name in _SIGNED:
             field = ui.input(ABOUT[name], value=study.project.report.get(name, "")).classes("wide")
             screen.keeps(field, "report", name)
+        size = ui.number("Persons that the rows were drawn from", value=study.project.report.get("population_size"))
+        screen.keeps(size.props("min=1 step=1").classes("wide"), "report", "population-size")
     with controls():
         external = check_box("Report for outsiders").bind_value(screen.chosen, "external")
         force = check_box("Replace a report that is there")

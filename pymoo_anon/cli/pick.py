@@ -6,9 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
-from pymoo_anon._messages import counted
 from pymoo_anon.cli.console import tell, working
-from pymoo_anon.cli.options import PickRequest
+from pymoo_anon.cli.options import WAYS, PickRequest
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.front import risk_at_most
 from pymoo_anon.problems.less_lost import less_lost
@@ -20,24 +19,22 @@ from pymoo_anon.study.tables import constraint, objective
 def run_pick(asked: PickRequest, console: Console) -> None:
     """Choose a point, write the choice, and print it."""
     study = SearchFolder.open(asked.file)
-    suppressed = study.project.suppressed
     with working("Step 1 of 2: reading the front") as show, options_named(asked):
         front = study.front
+        if not {*WAYS} & {*asked.given} and not any(one.is_loss for one in front.objectives):
+            known = ", ".join(f"--{name}" for name in WAYS)
+            raise ValueError(f"one of {known} must say which point to take, as no objective of {asked.file} is a loss")
         show("Step 2 of 2: comparing its points")
         bounds = [constraint(text, study.table, study.problem.measured) for text in asked.require]
         bounds += [] if asked.risk is None else [risk_at_most(study.table, asked.risk)]
         ways = {"row": asked.row, "knee": asked.knee, **_ways(asked, study)}
         choice = study.pick(bounds, **ways)
-        wanted = choice if asked.row is not None else front.choose(require=bounds, **ways)
-        less = less_lost(front, choice, suppressed)
+        passed = "" if asked.row is not None else study.passed_over(choice, **ways)
+        less = less_lost(front, choice, study.project.suppressed)
     tell(console, f"Row {choice.row + 1} of {len(front)}: {choice.said}.")
-    if bounds and wanted.row != choice.row:
-        why = front.refusal(front.place_of(wanted), suppressed, bounds)
-        tell(console, f"Row {wanted.row + 1} fits better, but {why}.")
-    if asked.explain:
-        _explain(study, console)
-    if less:
-        tell(console, less)
+    for told in (passed, *(study.explained() if asked.explain else []), less):
+        if told:
+            tell(console, told)
     tell(console, f"Next: pymoo-anon release {asked.file}")
 
 
@@ -56,19 +53,3 @@ def _directed(option: str, measure: Objective, name: str, higher: bool) -> Objec
         better, other = ("higher", "most") if measure.maximize else ("lower", "least")
         raise ValueError(f"{option} {name}: {better} values of {name} are better; use --{other} {name}")
     return measure
-
-
-def _explain(study: SearchFolder, console: Console) -> None:
-    # It loads the comparison of releases, which no other choice needs.
-    from pymoo_anon.publishing.explaining import explain
-
-    front, choice = study.front, study.choice
-    tell(console, f"It is {choice.reason}.")
-    left_out = [(row, why) for row, why in enumerate(study.refusals(choice.requirements), start=1) if why is not None]
-    if left_out:
-        row, why = left_out[0]
-        tell(console, f"{counted(len(left_out), 'point', 'points')} cannot be released. Row {row}: {why}.")
-    for requirement in front.requirements(front.place_of(choice), choice.requirements):
-        tell(console, f"Required: {requirement}.")
-    for line in str(explain(study.problem, front, choice, suppressed=study.project.suppressed)).splitlines():
-        tell(console, line)

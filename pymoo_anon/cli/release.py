@@ -11,7 +11,7 @@ from pymoo_anon.cli.console import tell, working
 from pymoo_anon.cli.options import ReleaseRequest
 from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.less_lost import less_lost
-from pymoo_anon.publishing.codebook import values_of_single_rows
+from pymoo_anon.publishing.codebook import about_single_rows
 from pymoo_anon.publishing.release import RecountError
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.options import options_named
@@ -50,9 +50,8 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     tell(console, f"Counted again: {found}. {made.verdict}")
     done = {"mark": "marked", "drop": "left out"}[made.suppressed]
     tell(console, f"Written: {target} ({counted(made.n_suppressed, 'row', 'rows')} {done}), .{EVIDENCE}, .{CODEBOOK}")
-    if single := values_of_single_rows(study.table):
-        told = f"The codebook lists values of single rows of {listed(single)}."
-        tell(console, f"{told} Keep it to yourself, or let these hierarchies hold all values that there are.")
+    if single := about_single_rows(study.table):
+        tell(console, single)
     # Nobody picks the point of an audience.
     is_picked = not asked.local and asked.audience is None
     if is_picked and (less := less_lost(front, study.point(asked.row), made.suppressed)):

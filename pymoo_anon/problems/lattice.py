@@ -18,7 +18,7 @@ from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import check_table
 from pymoo_anon.problems.base import AnonymizationProblem, plain_array
-from pymoo_anon.problems.releases import fingerprint_of, parts_beside, points_or_classes
+from pymoo_anon.problems.releases import fingerprint_of, parts_beside
 from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Constraint, Generalization, Suppression
 from pymoo_anon.table.microdata import Microdata
@@ -66,7 +66,7 @@ class LatticeProblem(AnonymizationProblem):
         highest: (n_var,) int64 array, the greatest level of every attribute.
         lengths: (n_var,) int64 array, the number of levels of every attribute above its least one.
         groups: (n_levels, n_codes) int64 array, the group of every domain value at every level, attribute after
-            attribute. Beyond the greatest level of an attribute it has the groups of that one.
+            attribute. Beyond the top of a hierarchy it has the groups of its top.
         n_groups: (n_levels, n_var) int64 array, the number of groups of every attribute there.
 
     Raises:
@@ -88,7 +88,7 @@ class LatticeProblem(AnonymizationProblem):
         check_table(table)
         hierarchies = list(table.quasi_identifiers.values())
         self.levels, self.lowest, self.highest = _limits(levels, table)
-        self.beside_parts, self.earlier = parts_beside(beside, table), points_or_classes(beside)
+        self.beside_parts, self.earlier = parts_beside(beside, table), tuple(beside)
         super().__init__(
             table,
             objectives,

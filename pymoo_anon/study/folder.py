@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pymoo_anon._files import content_of, tried
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import counted, examples
 from pymoo_anon.problems.arguments import as_json, bound
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -55,7 +55,8 @@ class SearchFolder:
             path: The folder, or the project file.
 
         Raises:
-            ValueError: There is no search of a project.
+            ValueError: The folder holds no search of a project, or the project file is missing or wrong. Whether a
+                project was searched is told where its front is read.
         """
         folder = Path(path)
         if not folder.is_dir():
@@ -191,6 +192,15 @@ class SearchFolder:
         self.choice = choice
         return choice
 
+    def passed_over(self, choice: Choice, **ways: Any) -> str:
+        """Say which point fits the requirements of a choice better, and why it cannot be released, or nothing."""
+        front, bounds = self.front, choice.requirements
+        wanted = front.choose(require=bounds, **ways)
+        if not bounds or wanted.row == choice.row:
+            return ""
+        why = front.refusal(front.place_of(wanted), self.project.suppressed, bounds)
+        return f"Row {wanted.row + 1} fits better, but {why}."
+
     def point(self, row: int | None = None) -> Choice:
         """Return the choice, or the point of a row of the front, from 1.
 
@@ -259,6 +269,19 @@ class SearchFolder:
         except ValueError as error:
             raise ValueError(f"{path} must hold what the chosen point meets, got {asked!r:.80}: {error}") from None
         return replace(choice, reason=reason)
+
+    def explained(self) -> list[str]:
+        """Say why the point is chosen, what is required of it, and what others would cost."""
+        # It loads the comparison of releases, which no other choice needs.
+        from pymoo_anon.publishing.explaining import explain
+
+        front, choice, told = self.front, self.choice, []
+        if left_out := [(row, why) for row, why in enumerate(self.refusals(choice.requirements), start=1) if why]:
+            row, why = left_out[0]
+            told = [f"{counted(len(left_out), 'point', 'points')} cannot be released. Row {row}: {why}."]
+        required = front.requirements(front.place_of(choice), choice.requirements)
+        lines = str(explain(self.problem, front, choice, suppressed=self.project.suppressed)).splitlines()
+        return [f"It is {choice.reason}.", *told, *(f"Required: {own}." for own in required), *lines]
 
     def constraints(self, texts: Sequence[str]) -> tuple[Constraint, ...]:
         """Return the constraints of some texts."""

@@ -216,6 +216,13 @@ def read_record(path: Path) -> dict[str, Any]:
     with as_written(path, "search wrote with a project file"):
         record: dict[str, Any] = json.loads(content_of(path))
         options = record["options"]
+        of_demo = "project" not in record and "demo" in options
+    if of_demo:
+        raise ValueError(
+            f"{path.parent} was searched without a project file, so that nothing can be picked or released: "
+            "pymoo-anon init DATA writes one for a table, and pymoo-anon search PROJECT searches it"
+        )
+    with as_written(path, "search wrote with a project file"):
         lists = [options["require"], options.get("level", []), options.get("weight", [])]
         whole = isinstance(options["suppression"], str) and all(isinstance(one, list) for one in lists)
         if not whole or "seed" not in options or not isinstance(options["objectives"], str | None):

@@ -7,21 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from limits import limited
+from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
-from pymoo.termination import get_termination
-from tasks import minimal, sorted_rows
+from tasks import check_certified, minimal, printed, sorted_rows
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.datasets import fetch_adult, make_census
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    Discernibility,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.operators import LatticeSampling
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.proofs.intervals import IntervalProof
@@ -38,20 +30,6 @@ def census_problem(objectives=None):
     return LatticeProblem(CENSUS, objectives, suppression=0.01)
 
 
-def check(problem, seed=0):
-    """Check that the certified front is the exact one."""
-    res = minimize(problem, BranchAndBound(), seed=seed)
-    algorithm = res.algorithm
-    assert algorithm.certified
-    assert algorithm.n_undecided == 0
-    assert algorithm.n_evaluated + algorithm.n_pruned == problem.n_nodes
-    assert algorithm.n_evaluated == problem.n_unique
-    F = res.F.reshape(-1, problem.n_obj)
-    np.testing.assert_array_equal(sorted_rows(F), sorted_rows(problem.pareto_front()))
-    np.testing.assert_array_equal(problem.compute(res.X.reshape(-1, problem.n_var)), F)
-    return algorithm
-
-
 @pytest.mark.parametrize(
     ("objectives", "label", "most"),
     [
@@ -65,7 +43,7 @@ def check(problem, seed=0):
 )
 def test_adults_fronts_are_proven_from_few_nodes(adult_rows, objectives, label, most):
     problem = LatticeProblem(fetch_adult(label=label), objectives, suppression=301)
-    assert check(problem, seed=1).n_evaluated <= most
+    assert check_certified(problem, problem.pareto_front(), seed=1).n_evaluated <= most
 
 
 @pytest.mark.parametrize("termination", [("n_gen", 3), ("n_eval", 120)], ids=str)
@@ -79,12 +57,11 @@ def test_stopped_early_it_has_the_best_so_far_and_goes_on(termination):
     seen = np.frombuffer(b"".join(own._memory._rows), dtype=np.int64).reshape(-1, own.n_var)
     np.testing.assert_array_equal(sorted_rows(part.F), minimal(own.compute(seen)))
     resumed = pickle.loads(pickle.dumps(algorithm))
-    resumed.termination = get_termination("n_gen", 10_000)
-    while resumed.has_next():
-        resumed.next()
+    resumed.termination = NoTermination()
+    found = resumed.run().F
     assert resumed.certified
     whole = minimize(census_problem(), BranchAndBound(), seed=1)
-    assert resumed.result().F.tolist() == whole.F.tolist()
+    assert found.tolist() == whole.F.tolist()
     assert resumed.n_evaluated == whole.algorithm.n_evaluated
 
 
@@ -105,19 +82,19 @@ def test_ctrl_c_ends_the_search_and_loses_nothing(monkeypatch, other):
     assert not res.algorithm.certified
     assert res.algorithm.n_evaluated == sum(map(len, calls[:3])) == own.n_unique
     resumed = res.algorithm
-    resumed.termination = get_termination("n_gen", 10_000)
-    while resumed.has_next():
-        resumed.next()
+    resumed.termination = NoTermination()
+    F = np.atleast_2d(resumed.run().F)
     assert resumed.certified
-    np.testing.assert_array_equal(sorted_rows(np.atleast_2d(resumed.result().F)), sorted_rows(own.pareto_front()))
+    np.testing.assert_array_equal(sorted_rows(F), sorted_rows(own.pareto_front()))
 
 
-@pytest.mark.parametrize("sampling", ["population", "array", "operator"])
+@pytest.mark.parametrize("sampling", ["population", "array", "operator", "nothing"])
 def test_it_may_begin_with_nodes_of_another_search(sampling):
     own = census_problem()
     short = minimize(own, PBGEA(), ("n_gen", 5), seed=1)
     twice = np.concatenate([short.X, short.X])
-    given_ = {"population": short.opt, "array": twice, "operator": LatticeSampling()}[sampling]
+    operator, nothing = LatticeSampling(), own.nodes(0, 0)
+    given_ = {"population": short.opt, "array": twice, "operator": operator, "nothing": nothing}[sampling]
     fresh = census_problem()
     res = minimize(fresh, BranchAndBound(sampling=given_), seed=1)
     assert res.algorithm.certified
@@ -134,13 +111,10 @@ def test_nodes_to_begin_with_count_as_evaluated(max_bytes):
 
 def test_verbose_shows_what_is_left(capsys):
     res = minimize(census_problem(), BranchAndBound(), seed=1, verbose=True)
-    lines = capsys.readouterr().out.splitlines()
-    heads = [head.strip() for head in lines[1].split("|")]
+    heads, rows = printed(capsys)
     assert heads == ["n_gen", "n_eval", "evaluated", "pruned", "undecided", "front", "gap"]
-    last = [cell.strip() for cell in lines[-1].split("|")]
-    algorithm = res.algorithm
-    n_evaluated = str(algorithm.n_evaluated)
-    assert last[1:] == [n_evaluated, n_evaluated, str(algorithm.n_pruned), "0", str(len(res.F)), "0.00%"]
+    n_evaluated, n_pruned = str(res.algorithm.n_evaluated), str(res.algorithm.n_pruned)
+    assert rows[-1][1:] == [n_evaluated, n_evaluated, n_pruned, "0", str(len(res.F)), "0.00%"]
 
 
 SMALL = make_census(500, seed=2)

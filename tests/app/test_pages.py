@@ -50,15 +50,31 @@ def of(page, kind):
     return [one for one in page.elements.values() if isinstance(one, kind)]
 
 
+def labelled(page, words):
+    """Return the field of a label."""
+    (field,) = [one for one in page.elements.values() if str(one.props.get("label", "")).startswith(words)]
+    return field
+
+
 def texts(page):
     return [one.text for one in of(page, ui.label)]
 
 
-def click(button):
-    """Click a button as a browser does."""
-    (listener,) = [own for own in button._event_listeners.values() if own.type == "click"]
-    with button:
-        listener.handler(None)
+def click(element, event="click"):
+    """Click a button, or leave a field, as a browser does."""
+    (listener,) = [own for own in element._event_listeners.values() if own.type == event]
+    given = nicegui.events.GenericEventArguments(sender=element, client=element.client, args=None)
+    nicegui.events.handle_event(listener.handler, given)
+
+
+def leave(field, value):
+    field.value = value
+    click(field, "change")
+
+
+def button(page, words):
+    (found,) = [one for one in of(page, ui.button) if one.text.startswith(words)]
+    return found
 
 
 def change(**tables):
@@ -202,10 +218,9 @@ def test_many_columns_that_are_not_decided_get_a_role_at_once():
         page = told(project.show_table, desk)
         (warning,) = [one for one in texts(page) if one.startswith("Not decided: ")]
         assert len(warning) < 200
-        (words,), (chosen,) = of(page, ui.input), of(page, ui.select)
-        words.value, chosen.value = sought, role
-        (give,) = [one for one in of(page, ui.button) if one.text.startswith("Give it")]
-        click(give)
+        labelled(page, "Find a column").value = sought
+        labelled(page, "Role of those not decided").value = role
+        click(button(page, "Give it"))
         desk.job.join()
         assert desk.job.error == ""
         assert len(desk.project().with_role("other")) == n_left
@@ -214,7 +229,7 @@ def test_many_columns_that_are_not_decided_get_a_role_at_once():
 
 def test_an_adversary_beside_a_plain_suppression_says_what_to_change():
     change(adversary=[{"known": ["zip", "sex"], "require": ["k>=2"]}], search={"suppression": 0.1})
-    with pytest.raises(ValueError, match="suppression must be Violating or 0") as refused:
+    with pytest.raises(ValueError, match="suppression must be Violating ") as refused:
         project.unmet(Desk(Path("mine.toml")).project())
     said = 'change "Suppress at most" to violating:0.01 or 0 where adversaries know some columns alone'
     assert screen.in_steps(str(refused.value)) == said
@@ -252,3 +267,175 @@ def test_a_column_that_is_kept_without_a_reason_gets_one_on_the_page():
     search("mine.toml")
     refused = run("release", "mine.toml", "--audience", "staff", code=2)
     assert screen.in_steps(refused).strip().endswith("give a reason of at least five words above")
+
+
+def test_fields_of_step_3_are_kept_when_they_are_left():
+    change(search={"suppression": 0.02, "algorithm": "bnb"})
+    page, desk = told(project.show_requirements), Desk(Path("mine.toml"))
+    labelled(page, "Recoding").value = "local"
+    assert desk.project().search == {"local": True}
+    labelled(page, "Recoding").value = "full-domain"
+    leave(labelled(page, "Suppress at most"), "3")
+    labelled(page, "Suppressed rows").value = "drop"
+    labelled(page, "Trade off").value = ["k", "GLM", "AEC"]
+    assert desk.project().search == {"local": False, "suppression": "3", "objectives": "k,GLM,AEC"}
+    assert desk.project().suppressed == "drop"
+    labelled(page, "Trade off").value = ["k", "GLM"]
+    assert "objectives" not in desk.project().search
+
+
+def test_fields_are_kept_beside_a_change_of_another_program_that_the_page_shows():
+    page = told(project.show_requirements)
+    change(search={"require": ["k>=4"]})
+    labelled(page, "Recoding").value = "local"
+    assert Desk(Path("mine.toml")).project().search == {"require": ["k>=4"]}
+
+
+def test_a_page_follows_what_commands_do_beside_it():
+    search("mine.toml")
+    desk = Desk(Path("mine.toml"))
+    shown = screen.Screen(desk, {"": print, "a": print}, 1)
+    for files, work in (
+        ("mine.toml", lambda: change(audience=[{"name": "staff", "require": "k>=4"}])),
+        ("run.json", lambda: search("mine.toml", "--seed", "7")),
+        ("choice.json", lambda: run("pick", "mine.toml", "--require", "k>=3")),
+        ("releases.json", lambda: run("release", "mine.toml")),
+    ):
+        before = desk.state
+        work()
+        assert desk.state != before, files
+        assert shown._seen != desk.state
+    shown._note()
+    assert shown._seen == desk.state
+
+
+def test_how_a_table_is_read_can_be_changed():
+    page, desk = told(project.show_table), Desk(Path("mine.toml"))
+    labelled(page, "Rows without a value").value = "keep"
+    leave(labelled(page, "Texts that mean"), 'flu, "a, b"')
+    assert (desk.project().missing, desk.project().reading.empty) == ("keep", ("flu", "a, b"))
+    with Path("mine.csv").open("a", encoding="utf-8") as file:
+        file.write("02131,,flu,yes,x\n")
+    change(search={"require": ["k>=2"]}, data={"file": "mine.csv"})
+    with pytest.raises(ValueError, match="missing") as refused:
+        project.unmet(desk.project())
+    assert '"Rows without a value" of step 1 can leave these rows out, or make them' in screen.in_steps(
+        str(refused.value)
+    )
+
+
+def test_what_a_draft_asks_stands_above_the_columns_and_a_draft_can_be_made_anew():
+    codes = [*range(20, 60), *range(20, 60), *["x7"] * 3]
+    pd.DataFrame({"age": codes, "sex": ["F"] * len(codes)}).to_csv("odd.csv", index=False)
+    desk = Desk(Path())
+    desk.found = project.look_at(desk, "odd.csv", {}, Job(""))
+    page = told(project.show_beginning, desk)
+    box = of(page, ui.checkbox)[0]
+    box.value = True
+    click(button(page, "Begin a project"))
+    desk.job.join()
+    assert desk.job.error == ""
+    page = told(project.show_table, desk)
+    (asked,) = [one for one in texts(page) if "is it a missing value?" in one]
+    assert asked.startswith("age: 'x7' in 3 rows is no number")
+    leave(labelled(page, "Texts that mean"), "x7")
+    page = told(project.show_hierarchies, desk)
+    assert "x7" in Path("hierarchies/age.csv").read_text(encoding="utf-8")
+    click(button(page, "Draft anew"))
+    desk.job.join()
+    assert desk.job.error == ""
+    assert "x7" not in Path("hierarchies/age.csv").read_text(encoding="utf-8")
+    assert len(desk.earlier["age"]) == 1
+
+
+def test_a_better_point_that_cannot_be_released_is_told(monkeypatch):
+    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+    with Path("mine.csv").open("a", encoding="utf-8") as file:
+        file.write("02130,D,flu,yes,x\n" * 3)
+    with Path("trees", "sex.csv").open("a", encoding="utf-8") as file:
+        file.write("D;*\n")
+    change(search={"suppression": 3})
+    search("mine.toml")
+    desk = Desk(Path("mine.toml"))
+    page = told(study.show_front, desk)
+    labelled(page, "What must hold").value = "k>=4"
+    click(button(page, "Choose the least loss"))
+    desk.job.join()
+    assert desk.job.error == ""
+    said = texts(told(study.show_front, desk))
+    (better,) = [one for one in said if "fits better, but its 3 suppressed rows" in one]
+    assert better.endswith("step 3 can leave them out.")
+
+
+def test_why_a_point_is_chosen_is_told_when_it_is_asked(monkeypatch):
+    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+    search("mine.toml")
+    run("pick", "mine.toml", "--require", "k>=3")
+    desk = Desk(Path("mine.toml"))
+    page = told(study.show_front, desk)
+    (why,) = of(page, ui.expansion)
+    assert not [one for one in texts(page) if one.startswith("Required: ")]
+    why.value = True
+    wait()
+    printed = run("pick", "mine.toml", "--require", "k>=3", "--explain").split()
+    lines = desk.study.explained()
+    assert lines[0].startswith("It is the least GLM")
+    for line in lines:
+        assert " ".join(line.split()) in " ".join(printed)
+
+
+def test_all_that_a_release_tells_is_on_the_page_also_after_a_reload():
+    rows = [f"{i % 28 + 1:02}.{i % 12 + 1:02}.{1950 + i % 50},{'FM'[i % 2]},{i}\n" for i in range(200)]
+    Path("mine.csv").write_text("born,sex,note\n" + "".join(rows), encoding="utf-8")
+    run("init", "mine.csv", "--force", "--role", "note=drop")
+    change(search={"suppression": 30, "require": ["k>=2"]})
+    search("mine.toml")
+    run("pick", "mine.toml", "--require", "k>=5")
+    printed = run("release", "mine.toml", "--anyway", "it is a test of the screen")
+    said = texts(told(study.show_release_step))
+    (single,) = [one for one in said if one.startswith("The codebook lists values of single rows of born.")]
+    assert single in printed.replace("\n", " ")
+    (verdict,) = [one for one in said if one.startswith("What was promised holds.")]
+    assert verdict in printed.replace("\n", " ")
+    assert "Dropped: note." in verdict
+    assert [one for one in said if "suppressed: stay as rows of *" in one]
+
+
+def test_evidence_that_is_lost_is_told():
+    search("mine.toml")
+    run("pick", "mine.toml", "--require", "k>=3")
+    run("release", "mine.toml")
+    Path("mine-release.csv.evidence.json").unlink()
+    said = texts(told(study.show_release_step))
+    assert "mine-release.csv.evidence.json is missing: release it again." in said
+
+
+def test_each_audience_has_its_release_and_its_report_on_the_page():
+    change(audience=[{"name": "all", "require": "k>=10"}, {"name": "staff", "require": "k>=4"}])
+    search("mine.toml")
+    for name in ("all", "staff"):
+        run("release", "mine.toml", "--audience", name)
+    desk, shown = Desk(Path("mine.toml")), []
+    page = told(lambda own: shown.append(own) or study.show_release_step(own), desk)
+    assert labelled(page, "Released for").value == "staff"
+    shown[-1].chosen["released"] = "all"
+    made = shown[-1].chosen
+
+    def again(own):
+        own.chosen = made
+        study.show_release_step(own)
+
+    page = told(again, desk)
+    assert [one for one in texts(page) if one.startswith("mine-release-all.csv, with")]
+    assert "pymoo-anon report mine.toml --audience all" in texts(page)
+
+
+def test_a_report_says_where_its_head_is_filled_in_and_the_page_has_the_fields():
+    search("mine.toml")
+    run("pick", "mine.toml", "--require", "k>=3")
+    run("release", "mine.toml")
+    page = told(study.show_release_step)
+    for words, value in (("Owner", "we"), ("Recipients", "you"), ("Purpose", "a test"), ("Persons that", 4000.0)):
+        leave(labelled(page, words), value)
+    about = {"owner": "we", "recipients": "you", "purpose": "a test", "population_size": 4000}
+    assert Desk(Path("mine.toml")).project().report == about

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import made_in, refused, run, write_persons, write_project_of_persons
+from command import edit, made_in, refused, run, write_persons, write_project_of_persons
 
 from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import LatticeProblem, joint
@@ -48,14 +48,10 @@ def project(searched_once, folder):
 def searched(audiences=AUDIENCES, **options):
     write_persons()
     write_project_of_persons(**options)
-    add(audiences)
+    with Path("mine.toml").open("a", encoding="utf-8") as file:
+        file.write(audiences)
     run("search", "mine.toml")
     return "mine.toml"
-
-
-def add(text):
-    path = Path("mine.toml")
-    path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
 
 
 def test_a_project_in_another_folder_has_its_releases_beside_it(project, monkeypatch):
@@ -86,6 +82,8 @@ def test_audiences_have_releases_that_hold_together(project):
     lines = run("verify", project).splitlines()
     assert lines[:2] == ["out-public.csv: holds.", "fine.csv: holds."]
     assert lines[2].startswith(f"Whoever has the 2 releases and links their rows sees joint k = {both:g}")
+    compared = run("compare", "out-public.csv", "fine.csv", "--project", project)
+    assert re.search(r"By class size \d+ rows are better off with out-public.csv, 0 with fine.csv", compared)
     # They are no release of the chosen point.
     assert Study.open(project).released == Path("out.csv")
     written = Path("fine.csv").read_bytes()
@@ -112,13 +110,12 @@ def test_an_audience_is_searched_beside_what_others_got(folder):
     project = searched()
     before = Study.open(project).for_audience("research").choice
     run("release", project, "--audience", "public")
-    path = Path("mine.toml")
-    path.write_text(path.read_text(encoding="utf-8").replace("k>=20", "k>=3"), encoding="utf-8")
+    edit("mine.toml", "k>=20", "k>=3")
     # The table that the first audience has is beside the second one, and not a new choice for it.
     now = Study.open(project).for_audience("research")
     assert now.choice.x == before.x
     assert Study.open(project).for_audience("public").choice.x != tuple(Study.open(project).releases[0].x)
-    path.write_text(path.read_text(encoding="utf-8").replace("k>=3", "k>=100"), encoding="utf-8")
+    edit("mine.toml", "k>=3", "k>=100")
     missed = (
         "audience 'research' comes after 'public', whose release misses what it requires by now; release that again"
     )
@@ -127,14 +124,14 @@ def test_an_audience_is_searched_beside_what_others_got(folder):
 
 def test_a_replaced_release_refuses_no_other_audience(folder):
     """The first audience gets a coarser table in the place of one that would single rows out beside the second one."""
-    project, path = searched(AUDIENCES.replace("k>=20", "k>=8")), Path("mine.toml")
+    project = searched(AUDIENCES.replace("k>=20", "k>=8"))
     # The only women are one of each age from 20 to 23, which the first table tells apart.
     rows = [(20 + i // 10, "F" if i < 40 and i % 10 == 0 else "M", ("flu", "cold")[i % 2]) for i in range(120)]
     pd.DataFrame(rows, columns=["age", "sex", "diagnosis"]).to_csv("mine.csv", index=False)
     run("search", project)
     for name in ("public", "research"):
         run("release", project, "--audience", name)
-    path.write_text(path.read_text(encoding="utf-8").replace("k>=8", "k>=100"), encoding="utf-8")
+    edit("mine.toml", "k>=8", "k>=100")
     told = run("verify", project, code=1)
     assert re.search(r"out-public.csv: does not hold: its point, .*, is not for its audience; release again", told)
     run("release", project, "--audience", "public", "--force")
@@ -148,8 +145,7 @@ def test_a_replaced_release_refuses_no_other_audience(folder):
 def test_a_release_to_an_audience_that_the_project_forgot_does_not_hold(project):
     for name in ("public", "research"):
         run("release", project, "--audience", name)
-    path = Path("mine.toml")
-    path.write_text(path.read_text(encoding="utf-8").replace('"research"', '"press"'), encoding="utf-8")
+    edit("mine.toml", '"research"', '"press"')
     assert run("verify", project, code=1).splitlines()[:2] == [
         "out-public.csv: holds.",
         "fine.csv: does not hold: audience must be one of 'public', 'press', got 'research'.",
@@ -205,6 +201,6 @@ def test_impossible_audiences_are_refused_in_a_sentence(bounds, message, folder)
 
 
 def test_an_audience_of_any_name_has_a_file_and_its_errors_name_it(project):
-    add('\n[[audience]]\nname = "A/B"\nrequire = "nope>=2"\n')
+    edit(project, AUDIENCES, f'{AUDIENCES}\n[[audience]]\nname = "A/B"\nrequire = "nope>=2"\n')
     assert read_project(Path(project)).for_audience("A/B").documents.name.endswith("-A_B.csv")
     assert refused("release", project, "--audience", "A/B").startswith("mine.toml: [[audience]] 'A/B' require must be")

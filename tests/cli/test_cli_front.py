@@ -1,9 +1,6 @@
 """Output of a search, whole or not at all."""
 
-import hashlib
 import io
-import json
-import os
 import platform
 import re
 
@@ -11,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pymoo.optimize import minimize
+from raw_tables import K_AND_LOSS, raw_problem
 from rich.console import Console
 
 import pymoo_anon
@@ -25,7 +23,7 @@ from pymoo_anon.study import search as searching
 from pymoo_anon.study import stored as results
 from pymoo_anon.study.names import FILES
 from pymoo_anon.study.options import Settings, record_of
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Microdata
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +92,8 @@ def test_levels_are_told_in_words_that_fit(searched):
 def test_no_heading_is_broken(width, n_sensitive):
     rng = np.random.default_rng(n_sensitive)
     columns = {f"sensitive column {i}": rng.integers(0, 3, 60) for i in range(n_sensitive)}
-    frame = pd.DataFrame({"age_of_the_person": rng.integers(0, 9, 60), **columns})
-    table = Microdata.from_frame(frame, {"age_of_the_person": Hierarchy.flat(range(9))}, sensitive=list(columns))
-    each = list(map(DistinctLDiversity, columns))
-    problem = LatticeProblem(table, [KAnonymity(), *each, DistinctLDiversity(), GeneralLossMetric()])
+    measures = [KAnonymity(), *map(DistinctLDiversity, columns), DistinctLDiversity(), GeneralLossMetric()]
+    problem = raw_problem({"age_of_the_person": rng.integers(0, 9, 60), **columns}, columns, objectives=measures)
     heading = text_of(problem.front(problem.nodes(0, 2)).sorted(), width).splitlines()[0]
     whole = ["row", "k", *(f"l of {name}" for name in columns), "l", "GLM lost", "suppressed"]
     shown = re.split(r"  +", heading.strip().removesuffix("levels").strip())
@@ -124,25 +120,10 @@ def test_the_record(done):
     assert record["platform"] == platform.platform()
 
 
-def test_the_files(done, searched, tmp_path):
-    folder = tmp_path / "front"
-    record = json.loads(json.dumps(done[0].record(done[1]), default=str))
-    paths = write(searched, folder, **record)
-    assert paths == [folder / "front.csv", folder / "front.png", folder / "run.json"]
-    assert sorted(os.listdir(folder)) == ["front.csv", "front.png", "run.json"]
-    assert pd.read_csv(paths[0]).to_numpy().tolist() == searched.to_frame().to_numpy().tolist()
-    assert paths[0].read_bytes() == searched.to_frame().to_csv(index=False, lineterminator="\n").encode()
-    assert paths[1].read_bytes().startswith(b"\x89PNG")
-    front = {"sha256": hashlib.sha256(paths[0].read_bytes()).hexdigest()}
-    assert json.loads(paths[2].read_text(encoding="utf-8")) == {**record, "front": front}
-
-
 def test_the_table_of_a_front_is_written_as_pandas_would(tmp_path):
-    rows = pd.DataFrame({'we"ird, name': [0, 0, 1, 1, 2], "line\nend": [0, 1, 0, 1, 1], "s": ["a", "b", "a", "b", "a"]})
-    hierarchies = {'we"ird, name': Hierarchy.flat([0, 1, 2]), "line\nend": Hierarchy.flat([0, 1])}
-    table = Microdata.from_frame(rows, hierarchies, "s")
+    rows = {'we"ird, name': [0, 0, 1, 1, 2], "line\nend": [0, 1, 0, 1, 1], "s": [*"ababa"]}
     # Levels, losses with and without a fraction, and an infinite value.
-    own = LatticeProblem(table, [KAnonymity(), GeneralLossMetric(), EnhancedBetaLikeness("s")], suppression=1)
+    own = raw_problem(rows, "s", objectives=[*K_AND_LOSS, EnhancedBetaLikeness("s")], suppression=1)
     front = own.front(minimize(own, ExhaustiveSearch(), seed=1))
     write(front, tmp_path)
     expected = front.to_frame().to_csv(index=False, lineterminator="\n")

@@ -56,6 +56,14 @@ def test_the_report_is_that_of_the_chosen_point(with_release):
     assert sum(row[1] for row in sizes) == len(pd.read_csv(RELEASE))
 
 
+def test_what_was_required_is_what_the_release_promised(with_release):
+    """Keep the requirement of the release where its point is picked again without one."""
+    run("pick", "mine.toml", "--row", str(json.loads(Path("front/choice.json").read_text(encoding="utf-8"))["row"]))
+    run("report", "mine.toml")
+    page = read(REPORT.read_text(encoding="utf-8"))
+    assert [row[0] for row in page.tables["requirements"]] == ["k in persons ≥ 5"]
+
+
 def test_outsiders_get_a_report_of_their_own(with_release):
     run("report", "mine.toml", "--external")
     assert not REPORT.exists()
@@ -146,10 +154,17 @@ def test_the_project_file_says_whose_data_and_for_whom(with_release):
     Path("mine.toml").write_text(f"{whole}\n{said}", encoding="utf-8")
     run("report", "mine.toml")
     page = read(REPORT.read_text(encoding="utf-8"))
-    assert {"the clinic", "everybody", "mine.csv", "out.csv", "Purpose is not stated: fill in [report]."} <= set(
-        page.texts
+    assert {
+        "the clinic",
+        "everybody",
+        "mine.csv",
+        "out.csv",
+        "Purpose is not stated: fill in [report] of the project file, or step 6 of the screen.",
+    } <= set(page.texts)
+    assert (
+        page.sentences["open"][0]
+        == "Purpose is not stated: fill in [report] of the project file, or step 6 of the screen."
     )
-    assert page.sentences["open"][0] == "Purpose is not stated: fill in [report]."
     assert not any("unique in the population" in words for words in page.sentences["open"])
     # An option wins over the file.
     told = refused("report", "mine.toml", "--population-size", "7", "--force")

@@ -5,17 +5,15 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
 from pymoo.optimize import minimize
 from strategies import nodes, tables, times
-from tasks import KINDS, Task, constraint_of, found, invented, minimal, sorted_rows, tasks, values_of
+from tasks import KINDS, Task, constraint_of, found, invented, minimal, nsga2, sorted_rows, tasks, values_of
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import *
-from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 
@@ -45,11 +43,6 @@ def small_problem(*constraints):
     return LatticeProblem(CENSUS, objectives, constraints=constraints, suppression=0.02)
 
 
-def searches():
-    nsga2 = NSGA2(pop_size=25, sampling=LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation())
-    return [nsga2, PBGEA(), ExhaustiveSearch(), BranchAndBound()]
-
-
 def test_one_objective_may_be_bounded_on_both_sides():
     problem = small_problem(KAnonymity() >= 5, KAnonymity() <= 20)
     k = problem.natural(problem.pareto_front())[:, 0]
@@ -76,7 +69,11 @@ def test_what_looks_alike_is_not_mixed_up():
 
 # NSGA-II's crowding distance subtracts infinities.
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning:pymoo")
-@pytest.mark.parametrize("algorithm", searches(), ids=lambda algorithm: type(algorithm).__name__)
+@pytest.mark.parametrize(
+    "algorithm",
+    [nsga2(25), PBGEA(), ExhaustiveSearch(), BranchAndBound()],
+    ids=lambda algorithm: type(algorithm).__name__,
+)
 def test_infinite_values_disturb_no_search(algorithm):
     table = invented(1)
     objectives = [EnhancedBetaLikeness("s0"), GeneralLossMetric(), KAnonymity()]
@@ -235,12 +232,17 @@ def test_suppression_only_grows_where_parts_of_a_class_are_no_better(data, table
         assert special.n_suppressed[0] >= general.n_suppressed[0]
 
 
-def test_bit_strings_and_lattices_agree():
-    census = make_census(500, seed=3)
-    constraints = [KAnonymity() >= 4, DistinctLDiversity("occupation") >= 3]
+@pytest.mark.parametrize(
+    ("table", "constraints"),
+    [
+        (make_census(500, seed=3), [KAnonymity() >= 4, DistinctLDiversity("occupation") >= 3]),
+        (invented(1), [KAnonymity(known=[["q0", "q1"], ["q2", "q3"]]) >= 3]),
+    ],
+    ids=["everything is known", "two adversaries"],
+)
+def test_bit_strings_and_lattices_agree(table, constraints):
     goals = [GeneralLossMetric(), NormalizedWeightedPenalty()]
-    bits = BitStringProblem(census, goals, Violating(0.2), constraints)
-    levels = LatticeProblem(census, goals, Violating(0.2), constraints)
+    bits, levels = (space(table, goals, Violating(0.2), constraints) for space in (BitStringProblem, LatticeProblem))
     for x, node in ((np.ones(bits.n_var, bool), levels.xl), (np.zeros(bits.n_var, bool), levels.xu)):
         for name in ("F", "G"):
             np.testing.assert_array_equal(
@@ -249,7 +251,8 @@ def test_bit_strings_and_lattices_agree():
             )
     X = bits.sample(30, np.random.default_rng(0))
     G = bits.evaluate(X, return_values_of=["G"])
-    assert (G[:, -1] + 100 == [bits.equivalence_classes(x).n_suppressed[0] for x in X]).all()
+    limit = bits.suppression.limit_of(table.n_rows)
+    assert (G[:, -1] + limit == [bits.equivalence_classes(x).n_suppressed[0] for x in X]).all()
 
 
 def test_a_class_too_uniform_is_removed_whatever_its_size():

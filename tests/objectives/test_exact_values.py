@@ -17,7 +17,7 @@ from exact_twins import TWINS, Exact, entropy_of, exact
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import fewer, nested
+from strategies import fewer, nested, one_class_each
 
 from pymoo_anon import objectives as measures
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
@@ -45,6 +45,14 @@ def measured(problem, X):
     return problem.compute(X) * np.where([one.maximize for one in problem.objectives], -1.0, 1.0)
 
 
+def assert_exact(own, problem, X):
+    """Map equal values to equal floats, and keep their order."""
+    for x, found in zip(X, measured(problem, X), strict=True):
+        release = own.release(problem.decode(x), problem.suppression)
+        expected = {repr(one): float(exact(release, one)) for one in problem.objectives}
+        assert dict(zip(expected, found.tolist(), strict=True)) == expected
+
+
 def every_node(problem):
     return problem.nodes(0, problem.n_nodes)
 
@@ -56,31 +64,20 @@ def test_every_measure_has_an_exact_twin():
 
 @given(SEEDS)
 def test_every_value_is_the_float_next_to_the_exact_one(seed):
-    """Map equal values to equal floats, and keep their order."""
     own, rng = case(seed), np.random.default_rng(seed)
-    asked = own.objectives()
     for rule in rules(rng, len(own.rows)):
-        problem = LatticeProblem(own.table, asked, rule)
-        X = every_node(problem)
-        X = X[rng.permutation(len(X))[:6]]
-        for x, found in zip(X, measured(problem, X), strict=True):
-            release = own.release(problem.decode(x), rule)
-            expected = {repr(one): float(exact(release, one)) for one in asked}
-            assert dict(zip(expected, found.tolist(), strict=True)) == expected
+        problem = LatticeProblem(own.table, own.objectives(), rule)
+        assert_exact(own, problem, rng.permutation(every_node(problem))[:6])
 
 
 @given(SEEDS)
 def test_strings_have_the_same_values(seed):
     own, rng = case(seed), np.random.default_rng(seed)
-    asked = own.objectives()
     if all(hierarchy.n_values == 1 for hierarchy in own.hierarchies.values()):
         return
     rule = rules(rng, len(own.rows))[int(rng.integers(0, 3))]
-    problem = BitStringProblem(own.table, asked, rule)
-    X = rng.random((6, problem.n_var)) < 0.5
-    for x, found in zip(X, measured(problem, X), strict=True):
-        release = own.release(problem.decode(x), rule)
-        assert found.tolist() == [float(exact(release, one)) for one in asked]
+    problem = BitStringProblem(own.table, own.objectives(), rule)
+    assert_exact(own, problem, rng.random((6, problem.n_var)) < 0.5)
 
 
 @given(SEEDS)
@@ -138,11 +135,8 @@ def test_classes_on_a_limit_are_kept_under_violating(seed):
 def test_larger_tables_have_the_same_values(seed):
     """Measure hundreds of rows, with large counts and many classes."""
     own, rng = case(seed, n_rows=600), np.random.default_rng(seed)
-    asked = own.objectives()
-    problem = LatticeProblem(own.table, asked, AtMost(0.05))
-    for x in (every_node(problem)[0], every_node(problem)[int(rng.integers(0, problem.n_nodes))]):
-        release = own.release(problem.decode(x), problem.suppression)
-        assert measured(problem, x[np.newaxis])[0].tolist() == [float(exact(release, one)) for one in asked]
+    problem = LatticeProblem(own.table, own.objectives(), AtMost(0.05))
+    assert_exact(own, problem, every_node(problem)[[0, int(rng.integers(0, problem.n_nodes))]])
 
 
 @pytest.mark.slow
@@ -273,18 +267,9 @@ def test_entropy_l_of_different_counts_is_equal_where_it_is():
     assert found[0] == found[1]
 
 
-def table_of(classes, **kwargs):
-    """Return a table with one class for each list of sensitive counts."""
-    rows = [
-        (f"class {i}", f"ill {j}")
-        for i, counts in enumerate(classes)
-        for j, count in enumerate(counts)
-        for _ in range(count)
-    ]
-    names = [f"class {i}" for i in range(len(classes))]
-    return Microdata.from_frame(
-        pd.DataFrame(rows, columns=["q", "ill"]), {"q": Hierarchy.flat(names)}, sensitive="ill", **kwargs
-    )
+def table_of(classes):
+    """Return a table with one class for each list of counts of values."""
+    return one_class_each([np.repeat(range(len(counts)), counts).tolist() for counts in classes])
 
 
 @pytest.mark.parametrize("counts", [[4, 2, 1, 1, 1, 1], [8, 4, 2, 2, 2, 2]])
@@ -294,7 +279,7 @@ def test_a_class_of_entropy_l_5_need_not_be_suppressed_or_generalized(counts):
     Its entropy l is 5: 10^10 = 5^10 4^4 2^2.
     """
     table = table_of([counts, [1, 1, 1, 1, 1], [3, 3, 3, 3, 3]])
-    required = [KAnonymity() >= 2, EntropyLDiversity("ill") >= 5]
+    required = [KAnonymity() >= 2, EntropyLDiversity("s") >= 5]
     for rule in (Violating(0.05), AtMost(0)):
         problem = LatticeProblem(table, [GeneralLossMetric()], rule, required)
         for algorithm in (ExhaustiveSearch(), BranchAndBound()):
@@ -378,7 +363,7 @@ def test_delta_of_a_half_more_is_that_of_a_third_less():
     A class has 1/2 and 1/4 of them in the first table, and 2/9 and 7/18 in the other.
     """
     for classes in ([[2, 1, 1], [1, 2, 1], [1, 1, 2]], [[4, 7, 7], [7, 4, 7], [7, 7, 4]]):
-        problem = LatticeProblem(table_of(classes), [DeltaDisclosure("ill")])
+        problem = LatticeProblem(table_of(classes), [DeltaDisclosure("s")])
         assert problem.compute(np.array([[0]])).tolist() == [[math.log2(3 / 2)]]
 
 

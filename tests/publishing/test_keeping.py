@@ -16,12 +16,11 @@ from command import run
 from hypothesis import given
 from hypothesis import strategies as st
 from malformed_projects import RIGHT
+from raw_tables import raw_problem
 
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import Kept, RecountError, codebook, release
 from pymoo_anon.publishing.release import Asked, recode
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Hierarchy
 
 CITIES = Hierarchy([["Bonn", "Nice", "Paris"], ["DE", "FR", "FR"], ["*", "*", "*"]])
 N = 40
@@ -40,9 +39,7 @@ KEEP = {
     "city": Kept(hierarchy=CITIES, level=1, reason="the city asked for it"),
     "score": Kept(clip=(2, 7)),
 }
-PROBLEM = LatticeProblem(
-    Microdata.from_frame(FRAME, {"sex": Hierarchy.flat(["F", "M"])}), [KAnonymity(), GeneralLossMetric()]
-)
+PROBLEM = raw_problem(FRAME[["sex"]])
 
 
 def nearest(value, step):
@@ -85,6 +82,16 @@ def test_what_is_no_danger_once_it_is_coarse_needs_no_reason():
     with pytest.raises(ValueError, match="keep must say why 'salary' is released as it is"):
         release(frame, PROBLEM, [0], keep=["salary"], **rest)
     release(frame, PROBLEM, [0], keep={"salary": Kept(round=500)}, **rest)
+
+
+def test_columns_that_single_rows_out_together_need_a_reason():
+    frame = FRAME.assign(weight=[50 + i // 4 for i in range(N)])
+    rest = {"drop": ["city", "score"]}
+    sentence = r"why 'height' and 'weight' are released as they are: together they are nearly unique: 40 values in 40 r"
+    with pytest.raises(ValueError, match=sentence):
+        release(frame, PROBLEM, [0], keep={"height": Kept(round=3), "weight": None}, **rest)
+    release(frame, PROBLEM, [0], keep={"height": Kept(round=10), "weight": Kept(round=10)}, **rest)
+    release(frame, PROBLEM, [0], keep={"height": "sizes of clothes are studied", "weight": None}, **rest)
 
 
 @given(
@@ -162,16 +169,15 @@ def test_a_project_keeps_columns_as_coarse_as_it_says(coarse):
 
 def test_columns_whose_names_are_equal_as_text_are_kept():
     frame = pd.DataFrame({1: [1, 1, 2, 2], "1": [5.4, 6.1, 7.2, 8.3]})
-    problem = LatticeProblem(Microdata.from_frame(frame, {1: Hierarchy.flat([1, 2])}), [KAnonymity()])
     coarse = {"1": Kept(reason="because we need it so much", round=5)}
-    assert release(frame, problem, [0], keep=coarse).frame["1"].tolist() == [5, 5, 5, 10]
+    assert release(frame, raw_problem(frame[[1]]), [0], keep=coarse).frame["1"].tolist() == [5, 5, 5, 10]
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_whole_numbers_that_become_too_large_for_their_type_are_named(kind):
     columns = {"n": ("int8", [1, 127]), "m": ("uint8", [1, 9]), "large": ("uint64", [2**64 - 1, 2**64 - 6])}
     frame = pd.DataFrame({"zip": [1, 1], **{name: np.array(own, dtype) for name, (dtype, own) in columns.items()}})
-    problem = LatticeProblem(Microdata.from_frame(frame, {"zip": Hierarchy.flat([1])}), [KAnonymity()])
+    problem = raw_problem(frame[["zip"]])
 
     def made(name, **coarse):
         keep = {name: Kept(reason="because we need it so much", **coarse)}

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from persons import FRAMES
-from persons_of_a_report import subject_of
-from test_release import HOSPITAL, KEPT, ROLES, hospital
+from raw_tables import raw_problem
+from test_release import HIERARCHIES, HOSPITAL, KEPT, ROLES, hospital
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.publishing import evidence, release
+from pymoo_anon.publishing import release
 from pymoo_anon.publishing.release import uniqueness_of
-from pymoo_anon.publishing.report.values import columns_view
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Microdata
 from pymoo_anon.table.frames import in_memory, renamed
 
 ANYWAY = "it is only a test"
@@ -28,7 +27,7 @@ K = KAnonymity()
 
 
 def test_every_column_has_a_role_and_what_is_kept_a_reason():
-    table = Microdata.from_frame(HOSPITAL, QUASI_OF_A_HOSPITAL, "diagnosis", label="diagnosis")
+    table = Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis", label="diagnosis")
     problem = LatticeProblem(table, [KAnonymity()])
     made = release(HOSPITAL, problem, [2, 1], drop=["name", "patient"], keep=KEPT, anyway=ANYWAY)
     assert made.columns.to_dict("list") == {
@@ -39,25 +38,16 @@ def test_every_column_has_a_role_and_what_is_kept_a_reason():
     assert made.columns.column.tolist() == list(made.frame)
 
 
-QUASI_OF_A_HOSPITAL = {"age": Hierarchy.intervals(20, 100, [10, 40]), "sex": Hierarchy.flat(["F", "M"])}
-
-
 def test_rows_that_kept_columns_make_unique_are_counted_and_said():
     made = release(HOSPITAL, hospital(suppression=4), [1, 1], drop=["name", "born"], keep="weight")
     # Two of the twelve weights are zeros of both signs, which are equal; one of them is marked with *.
-    sets = {
-        "all released columns": ["age", "sex", "diagnosis", "weight"],
-        "sensitive columns": ["diagnosis"],
-        "kept columns": ["weight"],
-        "quasi-identifiers and sensitive columns": ["age", "sex", "diagnosis"],
-        "quasi-identifiers and kept columns": ["age", "sex", "weight"],
-    }
-    assert made.uniqueness.to_dict("list") == {
-        "columns": list(sets),
-        "unique": [int((made.frame.value_counts(columns) == 1).sum()) for columns in sets.values()],
-        "rows": [12] * 5,
-    }
-    assert made.uniqueness.unique.tolist() == [12, 0, 10, 6, 12]
+    assert made.uniqueness.values.tolist() == [
+        ["all released columns", 12, 12],
+        ["sensitive columns", 0, 12],
+        ["kept columns", 10, 12],
+        ["quasi-identifiers and sensitive columns", 6, 12],
+        ["quasi-identifiers and kept columns", 12, 12],
+    ]
     assert made.dropped == ("name", "born", "patient")
     assert made.verdict == (
         "What was promised holds. 12 of 12 rows (100.0 %) are unique by all released columns, 12 (100.0 %) by "
@@ -74,8 +64,8 @@ def test_that_nobody_is_unique_is_said_of_all_released_columns_alone():
         "What was promised holds. 6 of 12 rows (50.0 %) are unique by all released columns. Dropped: name, born, "
         "weight and patient."
     )
-    problem = LatticeProblem(Microdata.from_frame(HOSPITAL, QUASI_OF_A_HOSPITAL), [K], suppression=4)
-    rest = {"drop": [name for name in HOSPITAL if name not in QUASI_OF_A_HOSPITAL]}
+    problem = LatticeProblem(Microdata.from_frame(HOSPITAL, HIERARCHIES), [K], suppression=4)
+    rest = {"drop": [name for name in HOSPITAL if name not in HIERARCHIES]}
     made = release(HOSPITAL, problem, [1, 1], **rest)
     assert made.verdict.startswith(
         "What was promised holds. None of 12 rows is unique by all released columns. Dropped: "
@@ -93,14 +83,8 @@ def test_unique_rows_are_those_that_a_loop_finds(data):
     cells = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=n, max_size=n)
     columns = {name: data.draw(cells) for name in ("one", "other")}
     frame = pd.DataFrame({"q": data.draw(st.lists(st.sampled_from(["1", "2"]), min_size=n, max_size=n)), **columns})
-    problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat(["1", "2"])}), [KAnonymity()])
-    made = release(
-        frame,
-        problem,
-        [data.draw(st.integers(0, 1))],
-        keep=dict.fromkeys(columns, "to count them in this test"),
-        anyway=ANYWAY,
-    )
+    keep = dict.fromkeys(columns, "to count them in this test")
+    made = release(frame, raw_problem(frame[["q"]]), [data.draw(st.integers(0, 1))], keep=keep, anyway=ANYWAY)
     for by, unique in zip((["q", "one", "other"], ["one", "other"]), made.uniqueness.unique, strict=True):
         rows = list(
             made.frame[by].astype(object).where(made.frame[by].notna(), None).itertuples(index=False, name=None)
@@ -153,11 +137,8 @@ CITIZENS = pd.DataFrame(
 @pytest.mark.parametrize("name", [name for name in CITIZENS if name not in ("age", "eyes")])
 def test_what_may_name_a_person_is_kept_only_for_a_reason(name):
     frame = CITIZENS[["age", name, "eyes"]]
-    table = Microdata.from_frame(frame, {"age": Hierarchy.flat([30, 31, 32])})
-    for problem, x in (
-        (LatticeProblem(table, [KAnonymity()]), [0]),
-        (BitStringProblem(table, [KAnonymity()]), [True, True]),
-    ):
+    lattice = raw_problem(frame[["age"]], objectives=[K])
+    for problem, x in ((lattice, [0]), (BitStringProblem(lattice.table, [K]), [True, True])):
         with pytest.raises(ValueError) as caught:
             release(frame, problem, x, keep=[name, "eyes"])
         assert str(caught.value).startswith(f"keep must say why {name!r} is released as it is: ")
@@ -181,26 +162,16 @@ def test_somebody_who_is_alone_is_released_only_by_name_of_the_option():
     # Two rows of one person are one person.
     twice = HOSPITAL.assign(patient=[1, 1, 1, *HOSPITAL.patient[3:]])
     problem = LatticeProblem(
-        Microdata.from_frame(twice, QUASI_OF_A_HOSPITAL, "diagnosis", person="patient"), [GeneralLossMetric()], 1
+        Microdata.from_frame(twice, HIERARCHIES, "diagnosis", person="patient"), [GeneralLossMetric()], 1
     )
     with pytest.raises(ValueError, match=message):
         release(twice, problem, [1, 1], suppressed="drop", **ROLES)
 
 
-def test_a_single_row_that_is_marked_is_alone():
-    """Detect it by the smallest released class, not by a measure."""
-    problem = hospital([GeneralLossMetric()], suppression=1)
-    with pytest.raises(ValueError, match="the release misses what is required: k in persons of patient is 1 where at"):
-        release(HOSPITAL, problem, [1, 1], **ROLES)
-    made = release(HOSPITAL, problem, [1, 1], anyway=ANYWAY, **ROLES)
-    assert len(made.claims) == 1
-    assert (made.anyway, made.exceptions) == (ANYWAY, ("k in persons of patient is 1 where at least 2 is required",))
-
-
 def test_marked_rows_of_one_person_are_a_person_who_is_alone():
     frame = pd.DataFrame({"zip": [1] * 4 + [2] * 4 + [3] * 2, "patient": [1, 2, 3, 4, 5, 6, 7, 8, 9, 9]})
-    table = Microdata.from_frame(frame, {"zip": Hierarchy.flat([1, 2, 3])}, person="patient")
-    problem = LatticeProblem(table, [GeneralLossMetric()], suppression=2)
+    options = {"person": "patient", "objectives": [GeneralLossMetric()], "suppression": 2}
+    problem = raw_problem(frame, **options)
     front = problem.front([[0]])
     assert front.refusal(0) == 'its 2 suppressed rows are of one person; suppressed = "drop" leaves them out'
     assert front.refusal(0, "drop") is None
@@ -211,9 +182,7 @@ def test_marked_rows_of_one_person_are_a_person_who_is_alone():
     assert release(frame, problem, [0], suppressed="drop").exceptions == ()
     # Two persons hide each other.
     two = frame.assign(patient=[*frame.patient[:-1], 10])
-    problem = LatticeProblem(
-        Microdata.from_frame(two, table.quasi_identifiers, person="patient"), [GeneralLossMetric()], suppression=2
-    )
+    problem = raw_problem(two, **options)
     assert problem.front([[0]]).refusal(0) is None
     assert release(two, problem, [0]).exceptions == ()
 
@@ -262,19 +231,9 @@ def test_a_sensitive_column_that_is_nearly_unique_is_said():
     """Mention it like a kept column, but no column with repeated values."""
     frame = pd.DataFrame({"age": [30 + i % 3 for i in range(30)], "salary": [1000 + min(i, 27) for i in range(30)]})
     frame["illness"] = ["flu", "cold"] * 15
-    age = {"age": Hierarchy.flat([30, 31, 32])}
-    problem = LatticeProblem(Microdata.from_frame(frame, age, ["salary", "illness"]), [KAnonymity()])
-    made = release(frame, problem, [0])
+    made = release(frame, raw_problem(frame, ["salary", "illness"]), [0])
     assert made.uniqueness.iloc[2:].values.tolist() == [["sensitive column salary", 27, 30]]
     assert made.verdict == (
         "What was promised holds. 30 of 30 rows (100.0 %) are unique by all released columns, 28 (93.3 %) by sensitive "
         "columns and 27 (90.0 %) by sensitive column salary."
-    )
-    front = problem.front([[0]])
-    inside = evidence(problem, front, front.choose(row=0), made, checksums={}, search={})
-    assert inside["uniqueness"][2] == {"columns": "sensitive column salary", "unique": 27, "rows": 30}
-    subject = subject_of(front, row=0, evidence=inside, threshold=0.1)
-    assert columns_view(subject).sentences[-1] == (
-        "30 of 30 rows (100.0 %) are unique by all released columns, 28 (93.3 %) by sensitive columns and 27 (90.0 %) "
-        "by sensitive column salary."
     )

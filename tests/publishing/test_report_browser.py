@@ -3,7 +3,6 @@
 Three tests run by default, all others are slow.
 """
 
-import os
 import re
 from functools import cache, partial
 from pathlib import Path
@@ -187,7 +186,6 @@ DRAWN = """async () => {
     }
     return found;
 }"""
-
 
 TWENTY = np.random.default_rng(7).integers(0, len(X), 20).tolist()
 
@@ -462,7 +460,7 @@ def test_the_report_of_a_court_is_twelve_thousand_pixels_high_at_most(visit):
     """Put eleven sensitive columns in one table, and draw details on demand."""
     page = visit("court")
     assert page.evaluate("document.documentElement.scrollHeight") <= 12_000
-    assert len(rows_in(page, "inferred")) == 10
+    assert len(tables(page)["inferred"]) == 10
     assert page.locator("[data-of=sure0] svg").count() == 0
     page.locator("details.more > summary").click()
     page.wait_for_selector("[data-of=sure9] svg")
@@ -473,10 +471,6 @@ def test_the_report_of_a_court_is_twelve_thousand_pixels_high_at_most(visit):
     assert drawn == 11
 
 
-def rows_in(page, name):
-    return tables(page)[name]
-
-
 @pytest.mark.slow
 def test_the_first_page_is_one_that_a_person_can_sign(visit):
     page = visit("court")
@@ -484,7 +478,7 @@ def test_the_first_page_is_one_that_a_person_can_sign(visit):
         """() => Object.fromEntries([...document.querySelectorAll(".facts .mark")].map(
             (one) => [...one.children].map((part) => part.textContent)))"""
     )
-    first, last = ["Required, and met", "Unique rows", "Inference"], ["Choice", "Suppressed", "Dropped columns"]
+    first, last = ["Required, and met", "Risk", "Unique rows", "Inference"], ["Choice", "Suppressed", "Dropped columns"]
     assert list(facts) == [*first, "Usefulness", *last]
     assert facts["Inference"].startswith("A class with a single value reveals it: ")
     assert page.locator(".facts .not-met dt").all_inner_texts() == ["Inference"]
@@ -492,7 +486,11 @@ def test_the_first_page_is_one_that_a_person_can_sign(visit):
     assert facts["Unique rows"].startswith("7 of 600 rows (1.2 %) are unique by all released columns")
     assert facts["Dropped columns"] == "id, name, first and last"
     assert "of the detail is lost." in facts["Usefulness"]
-    assert page.locator(".missing").inner_text().endswith("are not stated: fill in [report].")
+    assert (
+        page.locator(".missing")
+        .inner_text()
+        .endswith("are not stated: fill in [report] of the project file, or step 6 of the screen.")
+    )
     assert page.locator(".sign span").all_inner_texts() == ["Name", "Date", "Signature"]
     # On paper it is a page of its own.
     page.emulate_media(media="print")
@@ -523,12 +521,10 @@ def test_on_paper_every_table_is_open(visit):
 @pytest.mark.slow
 @pytest.mark.parametrize(("variant", "size"), [("internal", "desktop"), ("internal", "phone"), ("external", "desktop")])
 def test_axe_finds_nothing_serious(visit, variant, size):
-    script = Path(os.environ.get("PYMOO_ANON_AXE", "node_modules/axe-core/axe.min.js"))
-    if not script.is_file():
-        pytest.skip("axe is not here: set PYMOO_ANON_AXE to axe.min.js of npm's axe-core")
+    axe = pytest.importorskip("axe_playwright_python")
     page = visit(variant, size, bypass_csp=True)
     page.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    page.add_script_tag(path=str(script))
+    page.add_script_tag(path=Path(axe.__file__).with_name("axe.min.js"))
     found = page.evaluate("() => axe.run()")
     assert len(found["passes"]) > 15
     serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]

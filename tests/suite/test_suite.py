@@ -4,14 +4,13 @@ import copy
 import json
 import pickle
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from processes import python
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.operators.crossover.pntx import TwoPointCrossover
 from pymoo.operators.crossover.sbx import SBX
@@ -58,7 +57,8 @@ def test_problems_know_their_fronts_and_count_as_the_package_does(name):
     assert np.array_equal(problem.nadir_point(), front.max(axis=0))
     assert (problem.reference_point() > problem.nadir_point()).all()
     assert problem.hypervolume_share(front) == problem.found_share(front) == 1
-    assert problem.hypervolume_share(front[:0]) == problem.found_share(front[:0]) == 0
+    for nothing in (front[:0], [], None):
+        assert problem.hypervolume_share(nothing) == problem.found_share(nothing) == 0
     assert problem.hypervolume_share(front[1:]) < 1
     assert problem.found_share(front[1:]) == (len(front) - 1) / len(front)
     assert 0 < problem.budgets[0] < problem.budgets[1]
@@ -155,7 +155,7 @@ def test_the_place_of_an_algorithm():
     assert own["runs"].item() == 3
     assert own.index[0] == 1 + (stored > own["hypervolume"].item()).sum()
     assert table["hypervolume"].is_monotonic_decreasing
-    assert suite.standings(problem, "mine", [front[:0]]).index[-1] == 4
+    assert suite.standings(problem, "mine", [None]).index[-1] == 4
     tied = suite.standings(problem, "mine", [front] * 2)
     assert (tied.index[tied["hypervolume"] == 1] == 1).all()
 
@@ -256,7 +256,7 @@ def test_the_verifier_runs_alone(tmp_path):
     copied.write_bytes((ROOM / "verify.py").read_bytes())
     code = f"import sys; sys.modules['pymoo_anon'] = sys.modules['pymoo'] = None; sys.argv[1:] = [{str(DATA)!r}, \
 'patients-k-GLM-v1']; import runpy; runpy.run_path({str(copied)!r}, run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "patients-k-GLM-v1: holds; 14 members and all 960 points recounted\nno faults\n"
 

@@ -91,11 +91,13 @@ def one_line(label: Hashable) -> str:
 
 
 def cell_of(value: Any) -> Cell:
-    """Round a number for the file.
+    """Round a number for the file. None stays None.
 
     >>> cell_of(3.0), cell_of(1 / 3), cell_of(float("inf")), cell_of(float("nan"))
     (3, 0.333333, '∞', '–')
     """
+    if value is None:
+        return None
     exact = float(value)
     if math.isnan(exact):
         return NOTHING
@@ -125,7 +127,7 @@ def cell_text(cell: Cell, kind: str) -> str:
         if Decimal("99.95") <= percent < 100:
             return f">{_SPACE}99.9{_SPACE}%"
         rounded = percent.quantize(Decimal("0.01" if 0 < percent < 1 else "0.1"), ROUND_HALF_UP)
-        return f"{rounded.normalize():f}{_SPACE}%"
+        return f"{rounded.normalize():,f}{_SPACE}%"
     if isinstance(cell, int):
         return f"{cell:,}"
     exact = Decimal(repr(cell))

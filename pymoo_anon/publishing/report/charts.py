@@ -88,16 +88,12 @@ def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
 
 def front_chart(subject: Subject, rows: Sequence[Row]) -> dict[str, Any]:
     """Return labels of points by row of the front's table, axes, and the axes shown first."""
-    shown = labelling(subject)
-    labels = {row[0]: point_label(shown, row) for row in rows}
-    return {"labels": labels, "axes": [_axis(subject, one) for one in measures(subject)], "first": _first_axes(subject)}
-
-
-def _first_axes(subject: Subject) -> list[int | None]:
-    order = [one.measure for one in measures(subject)]
+    shown, every = labelling(subject), measures(subject)
+    order = [one.measure for one in every]
     x, *others = [order.index(objective) for objective in axes_of(subject.front.objectives)]
-    y, *more = others or [x]
-    return [x, y, more[0] if more else None]
+    y, colour = [*(others or [x]), None][:2]
+    labels = {row[0]: point_label(shown, row) for row in rows}
+    return {"labels": labels, "axes": [_axis(subject, one) for one in every], "first": [x, y, colour]}
 
 
 def _axis(subject: Subject, one: Measure) -> Spec:
@@ -384,13 +380,13 @@ def _columns_chart() -> Spec:
 
 def _groups_chart() -> Spec:
     lost = _percent("c3:Q", "information lost, mean of the group", labelOverlap=True) | {"scale": {"domainMin": 0}}
-    tips = _tips({"c0:N": "attribute", "c1:N": "group", "c2:Q": "people|,", "c3:Q": "information lost|.1%"})
+    tips = _tips({"c0:N": "attribute", "c1:N": "group", "c2:Q": "number|,", "c3:Q": "information lost|.1%"})
     named = _computed("name", "datum.c1 + ' (' + datum.c0 + ')'")
     return _BAR(tooltip=tips, x=lost, y=_as_listed("name:N", title=None)) | {"height": {"step": 20}, **named}
 
 
 def _lorenz_chart() -> Spec:
-    people, whole = _percent("c0:Q", "share of the people, those with least first"), "share of the whole that is theirs"
+    people, whole = _percent("c0:Q", "share of all, those with least first"), "share of the whole that is theirs"
     layers = [
         _marked("line", color=GREY, strokeDash=[2, 3])(x=people, y=_channel("c0:Q")),
         _marked("line", color=BLUE, strokeWidth=2.5)(x=people, y=_percent("c1:Q", whole)),
