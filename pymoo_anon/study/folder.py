@@ -69,6 +69,11 @@ class SearchFolder:
             raise ValueError(f"{file} must be the project file of the search in {folder}, got none; name that file")
         return cls(read_project(file), folder)
 
+    @property
+    def named(self) -> Path:
+        """The path that names the search in commands: its project file, or its folder if it is another one."""
+        return self.project.path if self.folder == self.project.output else self.folder
+
     def for_audience(self, name: str | None) -> Self:
         """Return the same folder for an audience, or for none."""
         if name == self.audience:

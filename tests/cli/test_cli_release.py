@@ -133,6 +133,21 @@ def test_the_commands_of_the_evidence_make_the_same_release():
     assert RELEASE.read_bytes() == before
 
 
+def test_the_commands_of_the_evidence_name_the_folder_and_the_options_of_the_search():
+    asked = "--algorithm exhaustive --seed 0 --output out_front"
+    run("search", "mine.toml", *asked.split())
+    run("pick", "out_front")
+    run("release", "out_front", *ANYWAY)
+    before, (search, *others) = RELEASE.read_bytes(), read_evidence(EVIDENCE)["reproduce"]
+    assert search == f"pymoo-anon search mine.toml {asked}"
+    for path in (RELEASE, EVIDENCE, CODEBOOK):
+        path.unlink()
+    shutil.rmtree("out_front")
+    for line in (search, *others):
+        run(*shlex.split(line)[1:])
+    assert RELEASE.read_bytes() == before
+
+
 @pytest.mark.slow
 def test_spark_writes_the_same_file():
     run("release", "mine.toml")
