@@ -36,7 +36,7 @@ from pymoo_anon.study.tables import told_measures
 
 T = TypeVar("T")
 
-_SUPPRESSED_WORDS = {"mark": "suppressed: stay as rows of *", "drop": "suppressed: left out"}
+_SUPPRESSED_WORDS = {"mark": "shown as *", "drop": "left out"}
 
 # A growing front is drawn with so many points at most, those that were found last.
 _MOST_DRAWN = 400
@@ -220,6 +220,8 @@ def _show_beside(screen: Screen, study: Study, rows: list[int]) -> None:
 def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice | None) -> None:
     heading("The choice")
     typed: dict[str, Any] = {}
+    if study.project.audiences:
+        text("Each audience gets a point of its own at step 6, and needs no choice.")
     if choice is not None:
         text(f"Chosen: row {choice.row + 1}, {choice.said}; {choice.reason}.", "good")
         text(screen.desk.found.get("passed over", ""), "warning")
@@ -264,13 +266,18 @@ def _once_for(screen: Screen, study: Study, name: str, make: Callable[[], T]) ->
 
 def show_release_step(screen: Screen) -> None:
     """Show the release, its recount and its report."""
-    study = screen.desk.study
+    desk, study = screen.desk, screen.desk.study
     project = study.project
     heading("What leaves")
     rows = [(role, examples(own, str, _MOST_NAMED), ROLES[role]) for role in ROLES if (own := project.with_role(role))]
     show_rows(["role", "columns", "what becomes of them"], rows, "What leaves")
-    for name in project.with_role("keep"):
-        why = ui.input(f"Why {name} may leave as it stands", value=project.columns[name].reason or "")
+    kept = {name: project.columns[name].reason or "" for name in project.with_role("keep")}
+    if list(kept.values()).count("") > 1:
+        every = ui.input("Why all of these may leave as they stand").classes("wide")
+        reason = {("columns", name, "reason"): every for name, known in kept.items() if not known}
+        screen.keeps(every, made=lambda: {key: own.value for key, own in reason.items()}, then=desk.changed)
+    for name, known in kept.items():
+        why = ui.input(f"Why {name} may leave as it stands", value=known)
         screen.keeps(why.classes("wide"), "columns", name, "reason")
     heading("Release")
     # What was released can be counted again, also when nothing is to be released.
@@ -342,7 +349,8 @@ def _show_released(study: Study, audience: str | None) -> None:
     show_rows(titles, claim_rows(told["claims"]), "Promised and recounted", right=titles[1:3])
     is_doubtful = bool(made.exceptions) or made.uniqueness["unique"].any()
     text(made.verdict, "warning" if is_doubtful else "good")
-    text(f"{counted(made.n_suppressed, 'row', 'rows')} {_SUPPRESSED_WORDS[made.suppressed]}.")
+    if made.n_suppressed:
+        text(f"{counted(made.n_suppressed, 'row is', 'rows are')} suppressed: {_SUPPRESSED_WORDS[made.suppressed]}.")
     text("The promises are against whoever knows quasi-identifiers, and no sensitive column.")
     text(about_single_rows(study.table), "warning")
 
@@ -367,7 +375,7 @@ def _show_report(screen: Screen, study: Study, audience: str | None) -> None:
         for name in _SIGNED:
             field = ui.input(ABOUT[name], value=study.project.report.get(name, "")).classes("wide")
             screen.keeps(field, "report", name)
-        size = ui.number("Persons that the rows were drawn from", value=study.project.report.get("population_size"))
+        size = ui.number("Size of the population", value=study.project.report.get("population_size"))
         screen.keeps(size.props("min=1 step=1").classes("wide"), "report", "population-size")
     with controls():
         external = check_box("Report for outsiders").bind_value(screen.chosen, "external")
