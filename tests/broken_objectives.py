@@ -5,13 +5,7 @@ import time
 
 import numpy as np
 
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    ColumnObjective,
-    GeneralLossMetric,
-    Objective,
-    SquaredClassSizes,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.objectives.bounds import AdditiveLoss, Bounding, Monotone, RisingLoss, SquaresOverClasses
 
 
@@ -25,20 +19,35 @@ class Sound(Objective):
         return float(classes.sizes.max())
 
 
-class NoName(Sound):
-    name = ""
+def broken(kind, base=Sound, /, **line):
+    """Make a class that differs from its base in one line."""
+    return type(kind, (base,), line)
 
 
-class NoDirection(Sound):
-    maximize = "yes"
-
-
-class NoStep(Sound):
-    step = 0
-
-
-class NoFamily(Sound):
-    bounding = "AdditiveLoss"
+NoName = broken("NoName", name="")
+NoDirection = broken("NoDirection", maximize="yes")
+NoStep = broken("NoStep", step=0)
+NoFamily = broken("NoFamily", bounding="AdditiveLoss")
+#: A family that asks for more than there is.
+NoBounds = broken("NoBounds", bounding=AdditiveLoss)
+NotANumber = broken("NotANumber", evaluate=lambda self, classes: np.where(classes.n_suppressed > 0, np.nan, 1.0))
+Failing = broken("Failing", evaluate_one=lambda self, classes: float(classes.sizes[classes.kept].min()))
+Whole = broken("Whole", whole=True, evaluate_one=lambda self, classes: float(classes.sizes.mean()))
+Ranged = broken("Ranged", value_range=lambda self, tuples: (0, len(tuples) - 1))
+OneForAll = broken("OneForAll", evaluate=lambda self, classes: np.array([1.0]))
+Integers = broken("Integers", evaluate=lambda self, classes: np.array([1 for _ in classes]))
+Random = broken("Random", evaluate_one=lambda self, classes: random.random())
+FirstClass = broken("FirstClass", evaluate_one=lambda self, classes: float(classes.sizes[0]))
+FirstTuple = broken("FirstTuple", evaluate_one=lambda self, classes: float(classes.tuples.codes[0].sum()))
+OneWorth = broken("OneWorth", worst_class=True, of_classes=lambda self, classes: 1.0)
+NoWorth = broken("NoWorth", worst_class=True)
+NotRising = broken("NotRising", bounding=RisingLoss, evaluate_one=lambda self, classes: float(len(classes.sizes)))
+NoSquares = broken(
+    "NoSquares", SquaredClassSizes, bounding=SquaresOverClasses, squares=lambda self, classes: classes.sizes
+)
+OneCase = broken("OneCase", Bounding, best_of_specializations=lambda self, classes, below: np.zeros(3))
+WrongCases = broken("WrongCases", bounding=OneCase)
+Miscounted = broken("Miscounted", recount=lambda self, recount: recount.sizes.min())
 
 
 class NeverEqual(Sound):
@@ -54,52 +63,10 @@ class Unpickled(Sound):
         raise TypeError("not me")
 
 
-class NotANumber(Sound):
-    def evaluate(self, classes):
-        return np.where(classes.n_suppressed > 0, np.nan, 1.0)
-
-
-class Failing(Sound):
-    def evaluate_one(self, classes):
-        return float(classes.sizes[classes.kept].min())
-
-
-class Whole(Sound):
-    whole = True
-
-    def evaluate_one(self, classes):
-        return float(classes.sizes.mean())
-
-
-class Ranged(Sound):
-    def value_range(self, tuples):
-        return 0, len(tuples) - 1
-
-
-class OneForAll(Sound):
-    def evaluate(self, classes):
-        return np.array([1.0])
-
-
-class Integers(Sound):
-    def evaluate(self, classes):
-        return np.array([1 for _ in classes])
-
-
-class Random(Sound):
-    def evaluate_one(self, classes):
-        return random.random()
-
-
 class Sorting(Sound):
     def evaluate_one(self, classes):
         classes.sizes.sort()
         return float(classes.sizes[-1])
-
-
-class FirstClass(Sound):
-    def evaluate_one(self, classes):
-        return float(classes.sizes[0])
 
 
 class FirstValue(ColumnObjective):
@@ -107,11 +74,6 @@ class FirstValue(ColumnObjective):
 
     def evaluate_one(self, classes):
         return float(self._counts(classes).values[self._counts(classes).starts[:-1]].sum())
-
-
-class FirstTuple(Sound):
-    def evaluate_one(self, classes):
-        return float(classes.tuples.codes[0].sum())
 
 
 class Relative(Sound):
@@ -154,17 +116,6 @@ class MeanOfClasses(Sound):
         return float(classes.sizes.mean())
 
 
-class OneWorth(Sound):
-    worst_class = True
-
-    def of_classes(self, classes):
-        return 1.0
-
-
-class NoWorth(Sound):
-    worst_class = True
-
-
 class NotMonotone(Sound):
     """An objective that is larger for the parts of a class."""
 
@@ -177,13 +128,9 @@ class NotMonotone(Sound):
         return float(np.min(1 / classes.sizes[classes.kept], initial=1.0))
 
 
-class _NothingKnown(Monotone):
-    def best_of_specializations(self, classes, below):
-        return None
-
-
-class PartsHaveMore(NotMonotone):
-    bounding = type("Monotone", (_NothingKnown,), {})
+#: Of parts of a class it knows nothing.
+Knowing = broken("Monotone", Monotone, best_of_specializations=lambda self, classes, below: None)
+PartsHaveMore = broken("PartsHaveMore", NotMonotone, bounding=Knowing)
 
 
 class NotAdditive(GeneralLossMetric):
@@ -194,37 +141,6 @@ class NotAdditive(GeneralLossMetric):
 class LessLeft(GeneralLossMetric):
     def left_by_value(self, tuples, maps):
         return super().left_by_value(tuples, maps) + 0.5
-
-
-class NotRising(Sound):
-    """The number of classes, lowered by merging."""
-
-    bounding = RisingLoss
-
-    def evaluate_one(self, classes):
-        return float(len(classes.sizes))
-
-
-class NoSquares(SquaredClassSizes):
-    bounding = SquaresOverClasses
-
-    def squares(self, classes):
-        return classes.sizes
-
-
-class NoBounds(Sound):
-    """An objective with a family that asks for more than exists."""
-
-    bounding = AdditiveLoss
-
-
-class OneCase(Bounding):
-    def best_of_specializations(self, classes, below):
-        return np.array([0.0, 0.0, 0.0])
-
-
-class WrongCases(Sound):
-    bounding = OneCase
 
 
 class TooSure(AlphaDeassociation):
@@ -241,11 +157,6 @@ class MoreGained(GeneralLossMetric):
     def class_gains(self, tuples, spans):
         gains = super().class_gains(tuples, spans)
         return type(gains)(**{**vars(gains), "most": gains.most + 1})
-
-
-class Miscounted(Sound):
-    def recount(self, recount):
-        return recount.sizes.min()
 
 
 class MiscountedLocally(Sound):

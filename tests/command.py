@@ -73,6 +73,13 @@ def without_compiling(stderr):
     return re.sub(r"(?m)^.* \([\d,]+ s\)\n", "", stderr).removeprefix(f"{COMPILING}\n")
 
 
+def edit(path, old, new):
+    """Replace a text of a file, which must be there."""
+    text = Path(path).read_text(encoding="utf-8")
+    assert old in text
+    Path(path).write_text(text.replace(old, new), encoding="utf-8")
+
+
 def front(folder="front"):
     return pd.read_csv(Path(folder, "front.csv"))
 

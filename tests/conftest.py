@@ -60,7 +60,6 @@ FIRST = (
     "test_certified_fronts",
     "test_boxes",
     "test_string_proofs",
-    "test_violating",
     "test_contracts_objectives",
     "test_examples",
     "test_cli_release",

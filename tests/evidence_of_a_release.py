@@ -6,16 +6,7 @@ import random
 import numpy as np
 import pandas as pd
 
-from pymoo_anon.objectives import (
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    KMap,
-    NormalizedWeightedPenalty,
-    Objective,
-    RecursiveCLDiversity,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import Release, evidence
 from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from exact_twins import Release, counts
+from measures import measures_of
 
 from pymoo_anon.objectives import *
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
@@ -33,42 +34,17 @@ class Case:
         order = sorted(counts(self.rows, "ill"), reverse=True)
         tree = Hierarchy([order, [value[0] for value in order], ["*"] * len(order)])
         return [
-            AlphaDeassociation("ill"),
-            AverageClassSize(),
-            BasicBetaLikeness("ill"),
-            ClassificationMetric("ill"),
-            DeltaDisclosure("ill"),
-            DeltaDisclosure("ill", strict=True),
+            *measures_of("ill", "who", "ill"),
             DeltaPresence(self.population),
-            Discernibility(),
-            DistinctLDiversity("ill"),
-            EnhancedBetaLikeness("ill"),
-            EntropyLDiversity("ill"),
-            GeneralLossMetric(),
             GeneralLossMetric(weights),
-            HouseholdRisk("who"),
-            KAnonymity(),
-            KAnonymity(person="who"),
-            KLDivergence(),
             KMap(self.population),
-            LeastPayout(30, 100),
             LeastPayout(0.25, 1.5, 700, 600, self.population),
             LeastPresence(self.population),
-            MarketerRisk(),
             MarketerRisk(self.population),
-            NonUniformEntropy(),
-            NormalizedClassDispersion(),
-            NormalizedWeightedPenalty(),
             NormalizedWeightedPenalty(last),
-            Precision(),
-            ProsecutorRisk(),
-            PublisherPayout(30, 100),
             PublisherPayout(0.25, 1.5, 700, 600, self.population),
             RecordsAtRisk(0.25),
             RecursiveCLDiversity("ill", 1.5),
-            SquaredClassSizes(),
-            SquaredValueCounts("ill"),
-            TCloseness("ill"),
             TCloseness("ill", order),
             TCloseness("ill", tree),
         ]

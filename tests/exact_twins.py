@@ -101,6 +101,10 @@ class Release:
                 found.setdefault(self.cell(row), []).append(row)
         return list(found.values())
 
+    def sizes(self) -> list[int]:
+        """Return the size of each kept class."""
+        return [*map(len, self.classes())]
+
     def counted(self) -> list[list[dict[str, Any]]]:
         """Return the kept classes, or the whole table if there are none."""
         return self.classes() or [self.rows]
@@ -170,46 +174,26 @@ def shares(rows: list[dict[str, Any]], column: str) -> dict[Any, Fraction]:
     return {value: Fraction(count, len(rows)) for value, count in counts(rows, column).items()}
 
 
-# Each takes a release and an objective.
+# Each takes a release and an objective, and returns a fraction, a whole number or an `Exact`.
 
 
-def k(release: Release, objective: KAnonymity) -> Exact:
-    if objective.column is None:
-        return Exact(Fraction(min(map(len, release.counted()))))
-    return distinct_l(release, objective)
-
-
-def distinct_l(release: Release, objective: Any) -> Exact:
-    return Exact(Fraction(min(len(counts(own, objective.column)) for own in release.counted())))
-
-
-def prosecutor_risk(release: Release, _: Any) -> Exact:
-    return Exact(Fraction(1, min(map(len, release.counted()))))
-
-
-def marketer_risk(release: Release, objective: MarketerRisk) -> Exact:
+def marketer_risk(release: Release, objective: MarketerRisk) -> Fraction:
     if objective.register is None:
-        return Exact(Fraction(len(release.classes()) + (release.n_suppressed > 0), release.n))
+        return Fraction(classes_of(release), release.n)
     register = objective.register.population
     risks = [Fraction(len(own), max(len(own), fitting(release, register, own[0]))) for own in release.classes()]
-    return Exact((sum(risks) + Fraction(release.n_suppressed, max(register.n_rows, release.n))) / release.n)
+    return (sum(risks) + Fraction(release.n_suppressed, max(register.n_rows, release.n))) / release.n
 
 
-def records_at_risk(release: Release, objective: Any) -> Exact:
-    sizes = [*map(len, release.classes()), release.n_suppressed]
+def records_at_risk(release: Release, objective: Any) -> Fraction:
+    sizes = [*release.sizes(), release.n_suppressed]
     written = Fraction(objective.risk).limit_denominator(1000)
-    return Exact(Fraction(sum(size for size in sizes if size and Fraction(1, size) > written), release.n))
+    return Fraction(sum(size for size in sizes if size and Fraction(1, size) > written), release.n)
 
 
-def squared_sizes(release: Release, _: Any) -> Exact:
-    return Exact(Fraction(sum(len(own) ** 2 for own in release.classes()) + release.n_suppressed**2))
-
-
-def squared_counts(release: Release, objective: Any) -> Exact:
+def squared_counts(release: Release, objective: Any) -> int:
     gone = [row for row, kept in zip(release.rows, release.kept, strict=True) if not kept]
-    return Exact(
-        Fraction(sum(c**2 for own in [*release.classes(), gone] for c in counts(own, objective.column).values()))
-    )
+    return sum(c**2 for own in [*release.classes(), gone] for c in counts(own, objective.column).values())
 
 
 def fitting(release: Release, population: Microdata, row: dict[str, Any]) -> int:
@@ -223,18 +207,13 @@ def fitting(release: Release, population: Microdata, row: dict[str, Any]) -> int
     return sum(n for values, n in people if all(v in own for v, own in zip(values, groups, strict=True)))
 
 
-def household_risk(release: Release, objective: HouseholdRisk) -> Exact:
+def household_risk(release: Release, objective: HouseholdRisk) -> Fraction:
     free: dict[Any, Fraction] = {}
     for own in release.counted():
         for row in own:
             home = row[objective.column]  # type: ignore[index]
             free[home] = free.get(home, Fraction(1)) * (1 - Fraction(1, len(own)))
-    return Exact(1 - min(free.values()))
-
-
-def k_map(release: Release, objective: KMap) -> Exact:
-    fits = [fitting(release, objective.population, own[0]) for own in release.classes()]
-    return Exact(Fraction(min(fits, default=objective.population.n_rows)))
+    return 1 - min(free.values())
 
 
 def presences(release: Release, population: Microdata) -> list[Fraction]:
@@ -250,16 +229,12 @@ def presences(release: Release, population: Microdata) -> list[Fraction]:
     return found
 
 
-def presence(release: Release, objective: DeltaPresence) -> Exact:
+def presence(release: Release, objective: DeltaPresence) -> Fraction:
     # Rows that are no persons of the population are there for sure.
     strangers = (
         [Fraction(1)] if any(not fitting(release, objective.population, own[0]) for own in release.classes()) else []
     )
-    return Exact(max([*presences(release, objective.population), *strangers]))
-
-
-def least_presence(release: Release, objective: LeastPresence) -> Exact:
-    return Exact(min(presences(release, objective.population)))
+    return max([*presences(release, objective.population), *strangers])
 
 
 def payout(release: Release, objective: Any, own: list[dict[str, Any]]) -> Fraction:
@@ -279,24 +254,12 @@ def payout(release: Release, objective: Any, own: list[dict[str, Any]]) -> Fract
     return Fraction(round(exactly * 10**18), 10**18)
 
 
-def publisher_payout(release: Release, objective: PublisherPayout) -> Exact:
-    return Exact(sum((len(own) * payout(release, objective, own) for own in release.classes()), Fraction(0)))
-
-
-def least_payout(release: Release, objective: LeastPayout) -> Exact:
+def least_payout(release: Release, objective: LeastPayout) -> Fraction:
     if not release.classes():
         trees = release.hierarchies.items()
         whole = {name: dict.fromkeys(tree.domain, 0) for name, tree in trees}
         return least_payout(Release(release.rows, release.hierarchies, whole, [True] * release.n), objective)
-    return Exact(min(payout(release, objective, own) for own in release.classes()))
-
-
-def alpha(release: Release, objective: Any) -> Exact:
-    return Exact(max(max(shares(own, objective.column).values()) for own in release.counted()))
-
-
-def entropy_l(release: Release, objective: Any) -> Exact:
-    return min(entropy_of(list(counts(own, objective.column).values())) for own in release.counted())
+    return min(payout(release, objective, own) for own in release.classes())
 
 
 def entropy_of(own: list[int]) -> Exact:
@@ -305,18 +268,13 @@ def entropy_of(own: list[int]) -> Exact:
     return Exact(Fraction(n**n, prod(c**c for c in own)), n, "root")
 
 
-def recursive_l(release: Release, objective: RecursiveCLDiversity) -> Exact:
+def recursive_l(release: Release, objective: RecursiveCLDiversity) -> int:
     c = Fraction(str(objective.c))
     found = []
     for own in release.counted():
         r = sorted(counts(own, objective.column).values(), reverse=True)
         found.append(max([1, *(length for length in range(2, len(r) + 1) if r[0] < c * sum(r[length - 1 :]))]))
-    return Exact(Fraction(min(found)))
-
-
-def t(release: Release, objective: TCloseness) -> Exact:
-    whole = shares(release.rows, objective.column)
-    return Exact(max(_distance(shares(own, objective.column), whole, objective.distance) for own in release.counted()))
+    return min(found)
 
 
 def _distance(p: dict[Any, Fraction], q: dict[Any, Fraction], distance: Any) -> Fraction:
@@ -340,25 +298,14 @@ def _distance(p: dict[Any, Fraction], q: dict[Any, Fraction], distance: Any) -> 
     return total / max(len(order) - 1, 1)
 
 
-def beta(release: Release, objective: Any) -> Exact:
-    return Exact(max([Fraction(0), *(gain for gain, _ in _gains(release, objective))]))
-
-
-def enhanced_beta(release: Release, objective: Any) -> Exact:
+def enhanced_beta(release: Release, objective: Any) -> Exact | Fraction:
     for gain, q in _gains(release, objective):
         # A gain is rational. A logarithm of a rational is not, except that of 1, so that both are never equal.
         with localcontext() as context:
             context.prec = DIGITS
             if gain > 0 and Decimal(gain.numerator) / gain.denominator > -(Decimal(q.numerator) / q.denominator).ln():
                 return INFINITE
-    return beta(release, objective)
-
-
-def _gains(release: Release, objective: Any) -> list[tuple[Fraction, Fraction]]:
-    q = shares(release.rows, objective.column)
-    return [
-        (p / q[value] - 1, q[value]) for own in release.counted() for value, p in shares(own, objective.column).items()
-    ]
+    return TWINS[BasicBetaLikeness](release, objective)
 
 
 def delta(release: Release, objective: DeltaDisclosure) -> Exact:
@@ -371,12 +318,11 @@ def delta(release: Release, objective: DeltaDisclosure) -> Exact:
     return Exact(max(ratios), 1, "log2")
 
 
-def general_loss(release: Release, objective: GeneralLossMetric) -> Exact:
-    return Exact(_loss(release, objective.weights, Fraction(1)))
-
-
-def weighted_penalty(release: Release, objective: NormalizedWeightedPenalty) -> Exact:
-    return Exact(_loss(release, objective.weights, Fraction(1, len(release.hierarchies))) / release.n)
+def _gains(release: Release, objective: Any) -> list[tuple[Fraction, Fraction]]:
+    q = shares(release.rows, objective.column)
+    return [
+        (p / q[value] - 1, q[value]) for own in release.counted() for value, p in shares(own, objective.column).items()
+    ]
 
 
 def _loss(release: Release, weights: Any, weight: Fraction) -> Fraction:
@@ -389,12 +335,12 @@ def _loss(release: Release, weights: Any, weight: Fraction) -> Fraction:
     return total
 
 
-def precision(release: Release, _: Any) -> Exact:
+def precision(release: Release, _: Any) -> Fraction:
     cost = Fraction(0)
     for name, hierarchy in release.hierarchies.items():
         for row, kept in zip(release.rows, release.kept, strict=True):
             cost += Fraction(release.level(name, row), max(hierarchy.length, 1)) if kept else 1
-    return Exact(1 - cost / (release.n * len(release.hierarchies)))
+    return 1 - cost / (release.n * len(release.hierarchies))
 
 
 def non_uniform_entropy(release: Release, _: Any) -> Exact:
@@ -421,57 +367,60 @@ def divergence(release: Release, _: Any) -> Exact:
     return Exact(product, release.n, "log2")
 
 
-def classification(release: Release, objective: Any) -> Exact:
-    majorities = sum(max(counts(own, objective.column).values()) for own in release.classes())
-    return Exact(Fraction(release.n - majorities))
+def classes_of(release: Release) -> int:
+    """Count the classes, of which the suppressed rows are one."""
+    return len(release.classes()) + (release.n_suppressed > 0)
 
 
-def dispersion(release: Release, _: Any) -> Exact:
-    sizes = [*map(len, release.classes())] or [0]
-    return Exact(Fraction(max(sizes) - min(sizes), max(release.n - 1, 1)))
-
-
-def discernibility(release: Release, _: Any) -> Exact:
-    return Exact(Fraction(sum(len(own) ** 2 for own in release.classes()) + release.n_suppressed * release.n))
-
-
-def average_class_size(release: Release, _: Any) -> Exact:
-    return Exact(Fraction(release.n, len(release.classes()) + (release.n_suppressed > 0)))
-
-
-TWINS: dict[type, Callable[[Release, Any], Exact]] = {
-    AlphaDeassociation: alpha,
-    AverageClassSize: average_class_size,
-    BasicBetaLikeness: beta,
-    ClassificationMetric: classification,
+#: Of one line where one is enough.
+TWINS: dict[type, Callable[[Release, Any], Any]] = {
+    AlphaDeassociation: lambda release, o: max(max(shares(own, o.column).values()) for own in release.counted()),
+    AverageClassSize: lambda release, _: Fraction(release.n, classes_of(release)),
+    BasicBetaLikeness: lambda release, o: max([0, *(gain for gain, _ in _gains(release, o))]),
+    ClassificationMetric: lambda release, o: (
+        release.n - sum(max(counts(own, o.column).values()) for own in release.classes())
+    ),
     DeltaDisclosure: delta,
     DeltaPresence: presence,
-    Discernibility: discernibility,
-    DistinctLDiversity: distinct_l,
+    Discernibility: lambda release, _: sum(s**2 for s in release.sizes()) + release.n_suppressed * release.n,
+    DistinctLDiversity: lambda release, o: min(len(counts(own, o.column)) for own in release.counted()),
     EnhancedBetaLikeness: enhanced_beta,
-    EntropyLDiversity: entropy_l,
-    GeneralLossMetric: general_loss,
+    EntropyLDiversity: lambda release, o: min(
+        entropy_of([*counts(own, o.column).values()]) for own in release.counted()
+    ),
+    GeneralLossMetric: lambda release, o: _loss(release, o.weights, Fraction(1)),
     HouseholdRisk: household_risk,
-    KAnonymity: k,
+    KAnonymity: lambda release, o: min(
+        len(own) if o.column is None else len(counts(own, o.column)) for own in release.counted()
+    ),
     KLDivergence: divergence,
-    KMap: k_map,
+    KMap: lambda release, o: min(
+        (fitting(release, o.population, own[0]) for own in release.classes()), default=o.population.n_rows
+    ),
     LeastPayout: least_payout,
-    LeastPresence: least_presence,
+    LeastPresence: lambda release, o: min(presences(release, o.population)),
     MarketerRisk: marketer_risk,
     NonUniformEntropy: non_uniform_entropy,
-    NormalizedClassDispersion: dispersion,
-    NormalizedWeightedPenalty: weighted_penalty,
+    NormalizedClassDispersion: lambda release, _: Fraction(
+        max(release.sizes(), default=0) - min(release.sizes(), default=0), max(release.n - 1, 1)
+    ),
+    NormalizedWeightedPenalty: lambda release, o: (
+        _loss(release, o.weights, Fraction(1, len(release.hierarchies))) / release.n
+    ),
     Precision: precision,
-    ProsecutorRisk: prosecutor_risk,
-    PublisherPayout: publisher_payout,
+    ProsecutorRisk: lambda release, _: Fraction(1, min(map(len, release.counted()))),
+    PublisherPayout: lambda release, o: sum(len(own) * payout(release, o, own) for own in release.classes()),
     RecordsAtRisk: records_at_risk,
     RecursiveCLDiversity: recursive_l,
-    SquaredClassSizes: squared_sizes,
+    SquaredClassSizes: lambda release, _: sum(s**2 for s in release.sizes()) + release.n_suppressed**2,
     SquaredValueCounts: squared_counts,
-    TCloseness: t,
+    TCloseness: lambda release, o: max(
+        _distance(shares(own, o.column), shares(release.rows, o.column), o.distance) for own in release.counted()
+    ),
 }
 
 
 def exact(release: Release, objective: Any) -> Exact:
     """Return the exact value of an objective."""
-    return TWINS[type(objective)](release, objective)
+    value = TWINS[type(objective)](release, objective)
+    return value if isinstance(value, Exact) else Exact(Fraction(value))

@@ -1,11 +1,13 @@
-"""Malformed hierarchy files: well-formed ones, damaged in structure or bytes."""
+"""Malformed CSV files, hierarchies and tables: well-formed ones, damaged in structure or bytes."""
 
 import random
 from collections.abc import Callable
 
-LABELS = [*"abA", " a", "x y", "*", "", "7", "07", *"é–", "level 1", "None", "=1+1", "a;b", 'q"q', "n\nn", "\t"]
+CELLS = [*"abAFM@x", " a", "x y", "*", "", "?", "0", "7", "07", *"é–", "level 1", "None", "=1+1", "a;b", "\t", " "]
+CELLS += ['"', '""', '"a', 'a"b', 'q"q', '"x,y"', '"\n"', "n\nn", "\r", "\0"]
 
 Rows = list[list[str]]
+Change = Callable[[random.Random, Rows], None]
 
 
 def _well_formed(rng: random.Random) -> Rows:
@@ -25,7 +27,7 @@ def _well_formed(rng: random.Random) -> Rows:
 def _cell(rng: random.Random, rows: Rows) -> None:
     row = rng.choice(rows)
     if row:
-        row[rng.randrange(len(row))] = rng.choice(LABELS)
+        row[rng.randrange(len(row))] = rng.choice(CELLS)
 
 
 def _value_twice(rng: random.Random, rows: Rows) -> None:
@@ -45,7 +47,7 @@ def _shorter_row(rng: random.Random, rows: Rows) -> None:
 
 
 def _longer_row(rng: random.Random, rows: Rows) -> None:
-    rng.choice(rows).append(rng.choice(LABELS))
+    rng.choice(rows).append(rng.choice(CELLS))
 
 
 def _header(rng: random.Random, rows: Rows) -> None:
@@ -72,7 +74,7 @@ def _missing(rng: random.Random, rows: Rows) -> None:
     rows.append([""] * (len(rows[0]) - 1) + ["*"])
 
 
-CHANGES: list[Callable[[random.Random, Rows], None]] = [
+CHANGES: list[Change] = [
     _cell,
     _value_twice,
     _near_value,
@@ -86,8 +88,12 @@ CHANGES: list[Callable[[random.Random, Rows], None]] = [
 ]
 
 
-def _text(rng: random.Random, rows: Rows) -> str:
-    separator = rng.choice([";", ";", ";", ",", "\t"])
+def _blank_row(rng: random.Random, rows: Rows) -> None:
+    rows.insert(rng.randrange(len(rows) + 1), [])
+
+
+def _text(rng: random.Random, rows: Rows, separators: str) -> str:
+    separator = rng.choice(separators)
     end = rng.choice(["\n", "\n", "\r\n", "\r"])
     quoted = rng.random() < 0.7
 
@@ -114,17 +120,28 @@ def _damaged(rng: random.Random, data: bytes) -> bytes:
     return rng.choice([b"", b"\n", b"\xff\xfe", b"PK\3\4", bytes(rng.randrange(256) for _ in range(40))])
 
 
-def hierarchy_files(seed: int) -> bytes:
-    """Build a hierarchy file from a seed, malformed or not."""
-    rng = random.Random(seed)
-    rows = _well_formed(rng)
-    for change in rng.choices(CHANGES, k=rng.randint(0, 3)):
+def _file(rng: random.Random, rows: Rows, changes: list[Change], separators: str) -> bytes:
+    for change in rng.choices(changes, k=rng.randint(0, 3)):
         if not rows or not rows[0]:
             break
         change(rng, rows)
-    text = _text(rng, rows)
+    text = _text(rng, rows, separators)
     encoding = rng.choice(["utf-8"] * 6 + ["utf-8-sig", "utf-16", "utf-16-le", "latin-1"])
     data = text.encode(encoding, errors="replace")
     while rng.random() < 0.25:
         data = _damaged(rng, data)
     return data
+
+
+def hierarchy_files(seed: int) -> bytes:
+    """Build a hierarchy file from a seed, malformed or not."""
+    rng = random.Random(seed)
+    return _file(rng, _well_formed(rng), CHANGES, ";;;,\t")
+
+
+def table_files(seed: int) -> bytes:
+    """Build a table for the project of `data/right.toml` from a seed, malformed or not."""
+    rng = random.Random(seed)
+    rows = [["zip", "sex", "diagnosis", "paid", "note"]]
+    rows += [[f"0213{i % 10}", "FM"[i % 2], "flu", "no", str(i)] for i in range(rng.randint(0, 8))]
+    return _file(rng, rows, [_cell, _cell, _shorter_row, _longer_row, _blank_row], ",")

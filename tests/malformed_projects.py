@@ -92,36 +92,3 @@ def project_files(seed):
             [content[:place], content[:place] + b"\xff" + content[place:], content.decode().encode("utf-16")]
         )
     return content
-
-
-_CELLS = [
-    *("0", "F", "M", "02139", "flu", "", "?", '"', '""', '"a', 'a"b', "\r", "\0", "é", "=1+1", "@x", " ", "\t", ";"),
-    *('"x,y"', '"\n"'),
-]
-
-
-def tables(seed):
-    """Build a CSV file for the project, broken or not."""
-    chosen = random.Random(seed)
-    rows = [["zip", "sex", "diagnosis", "paid", "note"]]
-    rows += [[f"0213{i % 10}", "FM"[i % 2], "flu", "no", str(i)] for i in range(chosen.randint(0, 8))]
-    for _ in range(chosen.randint(1, 3)):
-        row = chosen.choice(rows)
-        action = chosen.randrange(4)
-        if action == 0 and row:
-            row[chosen.randrange(len(row))] = chosen.choice(_CELLS)
-        elif action == 1 and row:
-            row.pop(chosen.randrange(len(row)))
-        elif action == 2:
-            row.insert(chosen.randrange(len(row) + 1), chosen.choice(_CELLS))
-        else:
-            rows.insert(chosen.randrange(len(rows) + 1), [])
-    content = chosen.choice(["\n", "\r\n", "\r"]).join(",".join(row) for row in rows).encode()
-    way = chosen.random()
-    if way < 0.1:
-        content = content.decode().encode(chosen.choice(["utf-16", "utf-8-sig", "utf-16-le", "utf-32"]))
-    elif way < 0.2:
-        content = content.replace(b"M", b"\xe9")
-    elif way < 0.3:
-        content = content[: chosen.randrange(len(content) + 1)]
-    return content

@@ -9,9 +9,12 @@ from functools import cache, cached_property
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
+from measures import measures_of
 from pymoo.algorithms.moo.nsga2 import NSGA2
+from pymoo.optimize import minimize
 from strategies import invented_frame, populations, tables
 
+from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import *
 from pymoo_anon.objectives.bounds import Bounding, Kind
 from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
@@ -28,36 +31,11 @@ def nsga2(pop_size=10, **options):
 
 
 KINDS = (
-    KAnonymity(),
-    HouseholdRisk("s1"),
-    DistinctLDiversity("s0"),
-    SquaredClassSizes(),
-    SquaredValueCounts("s0"),
-    EntropyLDiversity("s0"),
+    *measures_of("s0", "s1", "s1"),
+    RecordsAtRisk(0.3),
     RecursiveCLDiversity("s0", 2),
-    TCloseness("s0"),
     TCloseness("s1", "ordered"),
     TCloseness("s0", Hierarchy([list("abcd"), list("xxyy"), list("****")])),
-    AlphaDeassociation("s0"),
-    BasicBetaLikeness("s0"),
-    EnhancedBetaLikeness("s0"),
-    DeltaDisclosure("s0"),
-    DeltaDisclosure("s0", strict=True),
-    KAnonymity(person="s1"),
-    LeastPayout(30, 100),
-    PublisherPayout(30, 100),
-    ProsecutorRisk(),
-    MarketerRisk(),
-    RecordsAtRisk(0.3),
-    GeneralLossMetric(),
-    NormalizedWeightedPenalty(),
-    NormalizedClassDispersion(),
-    ClassificationMetric("s1"),
-    Discernibility(),
-    AverageClassSize(),
-    NonUniformEntropy(),
-    Precision(),
-    KLDivergence(),
 )
 BOUNDED = [objective for objective in KINDS if objective.bounding is not None]
 
@@ -203,6 +181,18 @@ def any_tasks() -> st.SearchStrategy[Task]:
 def found(res, problem):
     """Return a result's front in lexicographic order, empty if infeasible."""
     return np.empty((0, problem.n_obj)) if res.F is None else sorted_rows(np.reshape(res.F, (-1, problem.n_obj)))
+
+
+def check_proofs(problem, front=None, seed=1):
+    """Prove the front of all nodes in a stored lattice and by intervals, and return how many nodes are pruned."""
+    front = problem.pareto_front(max_nodes=problem.n_nodes) if front is None else front
+    pruned = 0
+    for max_bytes in (2 << 30, 1):
+        res = minimize(problem.fresh_copy(), BranchAndBound(max_bytes=max_bytes), seed=seed)
+        assert res.algorithm.certified
+        np.testing.assert_array_equal(found(res, problem), front)
+        pruned += res.algorithm.n_pruned
+    return pruned
 
 
 def eights(names):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from pymoo.core.individual import Individual
 from pymoo.core.initialization import Initialization
+from pymoo.core.meta import Meta
 from pymoo.core.population import Population
 from pymoo.core.sampling import Sampling
 from pymoo.util.display.column import Column
@@ -46,8 +47,8 @@ class BranchAndBound(OwnSearch):
     nodes, it visits all nodes that are left, as `ExhaustiveSearch` does, so that it is never much slower.
 
     Of points with equal F one is kept. Where no point satisfies all constraints, `return_least_infeasible` gives the
-    evaluated one that violates them least. The search evaluates points itself, by `next()` and `run()`. Ask and tell
-    have nothing to do.
+    evaluated one that violates them least. The search evaluates points itself, by `next()` and `run()`. `ask()` raises
+    NotImplementedError.
 
     Args:
         epsilon: Tolerance of the front: how much worse than any point the best member for it may be. A number is in
@@ -66,7 +67,8 @@ class BranchAndBound(OwnSearch):
 
     Raises:
         ValueError: `epsilon` or `max_bytes` is out of range. At setup: an objective states no bounds.
-        TypeError: An argument is not known. At setup: the problem is of another kind.
+        TypeError: An argument is not known. At setup: the problem is of another kind, or one of pymoo's wrappers
+            changes its values.
     """
 
     _kinds = (LatticeProblem, BitStringProblem)
@@ -146,6 +148,11 @@ class BranchAndBound(OwnSearch):
         return made
 
     def _begin(self, problem: LatticeProblem | BitStringProblem) -> None:
+        if isinstance(problem, Meta):
+            raise TypeError(
+                "problem must be a LatticeProblem or a BitStringProblem itself, whose values are proven, got pymoo's "
+                f"{type(problem).__name__}"
+            )
         # The members of the front, by the bytes of their points.
         self._members: dict[bytes, Individual] = {}
         kind: type[Proof] = StringProof
@@ -157,7 +164,8 @@ class BranchAndBound(OwnSearch):
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         if self.sampling is not None:
             pop = Initialization(self.sampling).do(self.problem, 100, random_state=self.random_state)
-            self._work(lambda: self.proof.offer(self.problem.checked(pop.get("X"))))
+            if len(pop):
+                self._work(lambda: self.proof.offer(self.problem.checked(pop.get("X"))))
         self._advance()
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:

@@ -41,14 +41,16 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         pop_size: Number of nodes in the population.
         epsilon: Side of the archive's boxes, one positive number or one per objective, as in `BoxArchive`. On an
             `AnonymizationProblem` the grid lies on the natural values. None takes the step of every objective: the
-            paper's 1 for k, l, their sums and the general loss, 0.001 for an objective between 0 and 1.
+            paper's 1 for k, l, their sums and the general loss, 0.001 or less for one between 0 and 1. It is 1 on any
+            other problem.
         sampling: First population. None is `LatticeSampling()`.
         selection: Chooses parents from population and archive. None is `DominanceCountTournament()`.
         crossover: None is `LevelCrossover()`, single point with probability 0.8.
         mutation: None is `SingleStepMutation()`, one step with probability 1 / number of variables.
         **kwargs: `repair` and `eliminate_duplicates` (False by default) as pymoo's `GeneticAlgorithm`. With duplicates
-            eliminated, the search ends when mating finds no new node. The others as pymoo's `Algorithm`: termination
-            (100 generations by default), output (by default the archive and the best values), callback, archive, ...
+            eliminated, the search ends when mating finds no node that population and archive lack. The others as
+            pymoo's `Algorithm`: termination (100 generations by default), output (by default the archive and the best
+            values), callback, archive, ...
 
     Attributes:
         box_archive: The archive of Algorithm 2.

@@ -16,9 +16,10 @@ from pymoo_anon._messages import error_text, examples
 from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD, RELEASES
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
-from pymoo_anon.study.proposal import ColumnLooks, Proposer
+from pymoo_anon.study.proposal import Proposer
 from pymoo_anon.study.stored import CODEBOOK
 from pymoo_anon.study.study import Study
+from pymoo_anon.table.guesses import Profile
 from pymoo_anon.table.hierarchy_edits import OpenHierarchy, change_hierarchy, open_hierarchy
 
 T = TypeVar("T")
@@ -167,19 +168,19 @@ class Desk:
         """The guesses about the table."""
         reading = self.project().reading
         files = [] if reading.source.path is None else [reading.source.path]
-        return self.once("proposer", "Reading the table", files, lambda: _loaded(Proposer(reading), "looks"), reading)
+        return self.once("proposer", "Reading the table", files, lambda: _loaded(Proposer(reading), "roles"), reading)
 
-    def looks_of(self, name: str) -> ColumnLooks:
-        """Return the values and guess of a column."""
-        looks = {own.profile.name: own for own in self.proposer.looks}
-        if name not in looks:
-            raise ValueError(f"{self.project().data} must have the column {name!r}, got {examples(looks)}")
-        return looks[name]
+    def profile_of(self, name: str) -> Profile:
+        """Return the values of a column."""
+        profiles = {own.name: own for own in self.proposer.profiles}
+        if name not in profiles:
+            raise ValueError(f"{self.project().data} must have the column {name!r}, got {examples(profiles)}")
+        return profiles[name]
 
     def hierarchy(self, name: str) -> OpenHierarchy:
         """Return the hierarchy of a column, with its rows."""
         file = self.inside(self.project().quasi_identifiers[name])
-        profile = self.looks_of(name).profile
+        profile = self.profile_of(name)
         make = partial(open_hierarchy, file, profile)
         return self.once("hierarchy", "Reading the hierarchy", [file], make, file, id(profile))
 

@@ -21,10 +21,11 @@ from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, MISSING, SUPPRESSED, path_from, source_of
 from pymoo_anon.study.options import command, measures_in, numeral, read_bounds
 from pymoo_anon.study.project import ROLES, Project
-from pymoo_anon.study.proposal import ColumnLooks, Proposer, change_roles, reading_of
+from pymoo_anon.study.proposal import Proposer, change_roles, reading_of
 from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
 from pymoo_anon.table.delimited import decoded
+from pymoo_anon.table.guesses import Profile
 from pymoo_anon.table.hierarchy import Hierarchy
 
 # So many pairs, columns and minimal sets are shown, and values of a column.
@@ -140,7 +141,7 @@ def _show_risk(found: Uniqueness) -> None:
 def show_table(screen: Screen) -> None:
     """Show all columns with their roles, which a click changes."""
     desk, project = screen.desk, screen.desk.project()
-    every = {own.profile.name: own for own in desk.proposer.looks}
+    every = {own.name: own for own in desk.proposer.profiles}
     n_rows = desk.proposer.profiles[0].n_rows
     text(f"{counted(n_rows, 'row', 'rows')}, {counted(len(every), 'column', 'columns')}.")
     if odd := sorted(every.keys() ^ project.columns.keys()):
@@ -175,13 +176,13 @@ def show_table(screen: Screen) -> None:
     screen.same_as(init, partial(command, "risk", desk.path.name))
 
 
-def _show_roles(screen: Screen, project: Project, looks: Sequence[ColumnLooks]) -> None:
+def _show_roles(screen: Screen, project: Project, profiles: Sequence[Profile]) -> None:
     known, undecided, rows = screen.known, project.with_role("other"), []
-    for profile, kind, guess, reason in looks:
-        role = project.columns[profile.name].role
+    for profile in profiles:
+        role, (guess, reason) = project.columns[profile.name].role, screen.desk.proposer.roles[profile.name]
         told = reason if role == guess else f"your choice; the guess is {guess}: {reason}"
         shown = " · ".join(one_line(value)[:40] for value in profile.values[:_VALUES_SHOWN])
-        rows.append([profile.name, shown, role, kind, profile, told])
+        rows.append([profile.name, shown, role, profile.kind, profile, told])
 
     def found() -> list[str]:
         # As the filter of the table finds them.
@@ -199,7 +200,7 @@ def _show_roles(screen: Screen, project: Project, looks: Sequence[ColumnLooks]) 
         text(f"{told} Nothing is searched until these have another role.", "warning")
     with controls():
         words = ui.input("Find a column").props("dense clearable").classes("find")
-        words.set_visibility(len(looks) > 12)
+        words.set_visibility(len(profiles) > 12)
         if len(undecided) > 1:
             one = ui.select([*ROLES][:-1], value="drop", label="Role of those not decided")
             button("Give it to all of them that are found", lambda: change(found(), one.value))
@@ -274,7 +275,7 @@ def _show_levels(screen: Screen, name: str, opened: edits.OpenHierarchy) -> None
     below = screen.part(show_changes)
     # The table stays, and with it the focus.
     table.on_select(lambda event: screen.part(show_changes, below))
-    if screen.desk.looks_of(name).kind == "numbers":
+    if screen.desk.profile_of(name).kind == "numbers":
         heading("Intervals")
         with controls():
             widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20").classes("wide")

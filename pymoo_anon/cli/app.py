@@ -110,8 +110,8 @@ for _name, _asked, _help in (
     ("report", options.ReportRequest, "Write one HTML file about the chosen point and its release."),
     ("app", options.AppRequest, "Do all of this on a page in the browser, which this machine alone can open."),
 ):
-    # The module `app` is this one.
-    app.command(_name, help=_help)(command_of(_asked, _runner("screen" if _name == "app" else _name, _name)))
+    _module = {"risk": "files", "count": "files", "compare": "files", "app": "screen"}.get(_name, _name)
+    app.command(_name, help=_help)(command_of(_asked, _runner(_module, _name)))
 for _name, _part, _help in (
     ("draft", options.DraftRequest, "Draft a hierarchy for each column from its values, in ARX's layout."),
     ("check", options.CheckRequest, "List errors and doubts in hierarchies, and exit with 1 after an error."),

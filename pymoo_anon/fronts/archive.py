@@ -346,9 +346,9 @@ class _TrueFrontIndicator(Indicator):  # type: ignore[misc]
 class ConvergenceMetric(_TrueFrontIndicator):
     """CE, the mean distance to the true front.
 
-    Lower is better, 0 is best. Every objective is divided by its largest absolute value in the true front, and the
-    distance to the nearest point is euclidean. The paper's formula prints the sum over the members, but its tables fit
-    the mean.
+    Lower is better, 0 is best. Every objective is divided by its largest absolute value in the true front, if that is
+    not 0, and the distance to the nearest point is euclidean. The paper's formula prints the sum over the members, but
+    its tables fit the mean.
 
     Args:
         pf: (n, n_obj) array, the true front, minimised values.

@@ -38,8 +38,8 @@ def check_levels(problem: Problem) -> None:
 class LatticeSampling(Sampling):  # type: ignore[misc]
     """Random nodes of a lattice, with both ends.
 
-    The wholly generalized and the wholly specialized node come first. They are minimal for every table (Dewri et al.
-    2010, section 6).
+    The wholly generalized and the wholly specialized node come first. Without suppression they are minimal for every
+    table (Dewri et al. 2010, section 6).
     """
 
     def _do(self, problem: Problem, n_samples: int, *args: Any, random_state: Generator, **kwargs: Any) -> Ints:

@@ -71,14 +71,15 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     Raises:
         TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
         ValueError: There are no objectives, an objective is given twice or reads a column without a role, the
-            suppression is out of range, or it is `Violating` without a constraint that single classes can break.
+            suppression is out of range, or it is `Violating` without a constraint that single classes can break. Of
+            measures with `known`: suppression goes by class sizes, or no set of any measure has some quasi-identifier.
     """
 
     #: Whether objectives are called in threads, too.
     _measures_in_threads = True
     #: (n_distinct,) int64 array, the part of each distinct tuple in the releases beside this one, or None.
     beside_parts: Ints | None = None
-    #: The releases beside or inside which one of this problem is made: pairs of a problem and a point, or classes.
+    #: The releases beside or inside which one of this problem is made, as of `joint`.
     earlier: tuple[Any, ...] = ()
 
     def __init__(
@@ -423,7 +424,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """Return the feasible front of a search.
 
         Args:
-            res: The result of `minimize`, an (n, n_var) array of points, or a Front.
+            res: The result of `minimize`, an (n, n_var) array of points, a population or an archive, or a Front.
 
         Raises:
             TypeError: `res` is none of these.
@@ -453,10 +454,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         """Return the points of a search as a table.
 
         Args:
-            res: The result of `minimize`, or an (n, n_var) array of points.
+            res: As of `front`.
 
         Returns:
-            One row per row of `res.X`: quasi-identifiers with their levels or numbers of groups, measures with natural
+            One row per point: quasi-identifiers with their levels or numbers of groups, measures with natural
             signs, `suppressed` tuples, and with constraints `feasible`, which rows of pymoo's RVEA may not be.
         """
         X = points_of(self, res)

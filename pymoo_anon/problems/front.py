@@ -15,11 +15,11 @@ import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pymoo.core.individual import Individual
 from pymoo.core.result import Result
 
 from pymoo_anon._messages import counted, html_table, listed, number, percent, plain
@@ -229,7 +229,7 @@ class Front:
         return knee_of(self.natural, self.maximize)
 
     def steps(self, place: int) -> list[Step]:
-        """Return the steps to the next better points, one per objective."""
+        """Return the steps to the next better points, at most one per objective."""
         names = measure_names(self.objectives)
         found = next_steps(list(names.values()), self.natural, self.maximize, place, self.losses(names))
         return [replace(step, row=int(self.rows[step.row])) for step in found]
@@ -319,8 +319,9 @@ class Front:
         return made
 
     def sorted(self) -> Front:
-        """Return the points from private to useful: the first objective descends."""
-        return self.only(np.lexsort(-self.natural.T[::-1]) if len(self) else [])
+        """Return the points from private to useful, by the first objective, then by the next."""
+        ascending = self.F * [-1.0 if objective.is_loss else 1.0 for objective in self.objectives]
+        return self.only(np.lexsort(ascending.T[::-1]))
 
     def choose(
         self,
@@ -374,7 +375,7 @@ class Front:
         return asked.choice(int(left[first_of(*keys, self.F[left])]), f"the {said} of {among}")
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the front as a table as of `problem.to_frame`, indexed by row."""
+        """Return the front as a table as of `problem.to_frame`, indexed by row, without `feasible`."""
         return framed(self.problem.described(self.X)).set_axis(pd.Index(self.rows, name="row"))
 
     def cells(self) -> list[tuple[str, list[str]]]:
@@ -423,11 +424,13 @@ def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
 
 
 def points_of(problem: Any, res: Any) -> Array:
-    """Return the (n, n_var) points of a result or an array."""
+    """Return the (n, n_var) points of a result, of individuals, or of an array."""
     X = res.X if isinstance(res, Result | Front) else res
     if np.shape(X) == (0,) or (isinstance(res, Result) and X is None):
         X = np.empty((0, problem.n_var), dtype=problem.vtype)
-    if X is None or isinstance(X, str | bytes | dict):
+    if np.ndim(X) and isinstance(next(iter(X), None), Individual):
+        X = [one.X for one in X]
+    if np.ndim(X) == 0:
         raise TypeError(f"res must be what minimize returned or an array of points, got {type(res).__name__}")
     return problem.checked(np.atleast_2d(X))
 
@@ -530,11 +533,11 @@ class _Asked:
         return Choice(
             int(front.rows[place]),
             tuple(front.X[place].tolist()),
-            MappingProxyType(values),
+            values,
             int(front.n_suppressed[place]),
             reason,
             tuple(dict.fromkeys(self.bounds)),
-            MappingProxyType(front.losses(self.names)),
+            front.losses(self.names),
             front.problem,
         )
 

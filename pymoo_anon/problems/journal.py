@@ -34,8 +34,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.base import AnonymizationProblem
-from pymoo_anon.typing import Floats
+from pymoo_anon.table.hierarchy import Hierarchy
+from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.typing import Floats, Ints
 
 _MAGIC = b"pymoo_anon journal 1\n"
 
@@ -214,7 +217,7 @@ def journaled(
 def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> str:
     """Return the fingerprint of a search, 64 hexadecimal digits.
 
-    It covers table, hierarchies, `repr` of measures, suppression and settings.
+    It covers table, hierarchies, measures with their own hierarchies and tables, suppression and settings.
     """
     made = hashlib.sha256()
     table = problem.table
@@ -225,17 +228,25 @@ def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> s
     ]
     if problem.space_fingerprint:
         words.append(problem.space_fingerprint)
-    # The value counts of the quasi-identifiers are the distinct tuples themselves.
-    arrays = []
-    for name, hierarchy in table.quasi_identifiers.items():
-        words += [repr(name), repr(hierarchy.labels)]
-        arrays.append(hierarchy.groups)
-    for name, column in table.tuples.columns.items():
-        words += [repr(name), repr(table.tuples.domains[name])]
-        arrays += [column.starts, column.values, column.counts]
-    for text in words:
+    content = [*words, *_content(table), *(one for measure in problem.measured for one in _content(measure))]
+    for text in (one for one in content if isinstance(one, str)):
         made.update(hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest())
-    for array in arrays:
+    for array in (one for one in content if not isinstance(one, str)):
         made.update(repr(array.shape).encode())
         made.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
     return made.hexdigest()
+
+
+def _content(value: object) -> Iterator[str | Ints]:
+    """Yield what the `repr` of a table, a hierarchy, or a measure with one does not tell."""
+    if isinstance(value, Microdata):
+        for name, hierarchy in value.quasi_identifiers.items():
+            yield from (repr(name), *_content(hierarchy))
+        # The value counts of the quasi-identifiers are the distinct tuples themselves.
+        for name, column in value.tuples.columns.items():
+            yield from (repr(name), repr(value.tuples.domains[name]), column.starts, column.values, column.counts)
+    elif isinstance(value, Hierarchy):
+        yield from (repr(value.labels), value.groups)
+    elif isinstance(value, Objective):
+        for own in vars(value).values():
+            yield from _content(own)

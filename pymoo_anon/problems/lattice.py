@@ -18,7 +18,7 @@ from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import check_table
 from pymoo_anon.problems.base import AnonymizationProblem, plain_array
-from pymoo_anon.problems.releases import fingerprint_of, parts_beside, points_or_classes
+from pymoo_anon.problems.releases import fingerprint_of, parts_beside
 from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Constraint, Generalization, Suppression
 from pymoo_anon.table.microdata import Microdata
@@ -88,7 +88,7 @@ class LatticeProblem(AnonymizationProblem):
         check_table(table)
         hierarchies = list(table.quasi_identifiers.values())
         self.levels, self.lowest, self.highest = _limits(levels, table)
-        self.beside_parts, self.earlier = parts_beside(beside, table), points_or_classes(beside)
+        self.beside_parts, self.earlier = parts_beside(beside, table), tuple(beside)
         super().__init__(
             table,
             objectives,

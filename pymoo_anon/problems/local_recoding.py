@@ -30,7 +30,7 @@ from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPena
 from pymoo_anon.problems.arguments import check_table, checked_constraints
 from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 from pymoo_anon.problems.lattice import whole_numbers
-from pymoo_anon.problems.releases import divided_parts, fingerprint_of, parts_within, points_or_classes
+from pymoo_anon.problems.releases import divided_parts, fingerprint_of, parts_within
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
 from pymoo_anon.recoding import FEW, Ascent, ColumnRequirement, Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.domain_values import Name
@@ -193,8 +193,8 @@ class LocalRecodingProblem(AnonymizationProblem):
             that sizes would have split tells that its parts break a constraint, and so of their sensitive values
             (minimality, Wong et al. 2007).
         n_improvements: So many times a few classes near each other are freed and built anew, and kept where they lose
-            less (large neighbourhood search). 0 is quickest. On Adult at k = 5, 2,000
-            take 1 % off the loss and two seconds a recoding.
+            less (large neighbourhood search). 0 is quickest. On Adult at k = 5, 2,000 take 1 % off the loss and two
+            seconds a recoding.
         within: A coarser release of the table, of any kind, as of `joint`. Its classes are divided one by one, so
             that whoever has both releases sees no smaller classes. Targets above the size of a class leave it whole.
         elementwise_runner: As of `AnonymizationProblem`.
@@ -243,7 +243,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         self.method, self.structure = method, structure
         self.n_improvements = whole_from_0("n_improvements", n_improvements)
         self.within_parts = parts_within(within, table, constraints)
-        self.earlier = points_or_classes([] if within is None else [within])
+        self.earlier = () if within is None else (within,)
         #: (n_distinct,) int64 array of `kept_whole`, or None. Set before the first point is decoded.
         self.units: Ints | None = None
         self.targets = targets_of(table, least_k(constraints))
@@ -332,7 +332,7 @@ class LocalRecodingProblem(AnonymizationProblem):
 
         Args:
             k: The least number of rows of a class.
-            price: What a class costs, in cells.
+            price: What a class costs, in cells. It becomes the next larger one of `prices`.
 
         Raises:
             ValueError: k is below 0 or above the number of rows, or the price below 0 or above the greatest.

@@ -130,11 +130,6 @@ def point_of(release: Any) -> tuple[Any, Ints] | None:
     return None
 
 
-def points_or_classes(releases: Sequence[Any]) -> tuple[Any, ...]:
-    """Return releases in a form that can be pickled, which a Choice cannot."""
-    return tuple(one if (point := point_of(one)) is None else point for one in releases)
-
-
 def all_earlier(problem: Any) -> list[Any]:
     """Return the releases before one of a problem, each once."""
     found: dict[Any, Any] = {}

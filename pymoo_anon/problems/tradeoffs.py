@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -106,7 +105,7 @@ def next_steps(
     values: ArrayLike,
     maximize: Sequence[bool],
     row: int,
-    losses: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+    losses: Mapping[str, tuple[float, float]] | None = None,
 ) -> list[Step]:
     """Return the steps to the next better points.
 
@@ -122,8 +121,8 @@ def next_steps(
         # Two infinities are equal.
         pairs = zip(costs[row].tolist(), costs[other].tolist(), strict=True)
         gains = [0.0 if mine == theirs else mine - theirs for mine, theirs in pairs]
-        there = MappingProxyType(dict(zip(names, given[other].tolist(), strict=True)))
-        steps.append(Step(names[j], other, there, MappingProxyType(dict(zip(names, gains, strict=True))), losses))
+        there = dict(zip(names, given[other].tolist(), strict=True))
+        steps.append(Step(names[j], other, there, dict(zip(names, gains, strict=True)), losses or {}))
     return steps
 
 

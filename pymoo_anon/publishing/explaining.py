@@ -195,10 +195,11 @@ def _people(
 
 def _worst_off(table: Microdata, worst: pd.DataFrame, choice: Choice) -> str:
     n, classes, size = int(worst["tuples"].sum()), len(worst), int(worst["size"].iloc[0])
+    told = share(n, table.n_rows, unit_of_rows(table.person))
     if n == choice.n_suppressed and all(label == ROOT for label in worst.index[0]):
-        return f"Worst off are the {n:,} {unit_of_rows(table.person)} that are suppressed, a class of their own."
+        return f"Worst off are the suppressed, {told}, a class of their own."
     where = f"a class of {size:,}" if classes == 1 else f"{classes:,} classes of {size:,}"
-    return f"Worst off are {share(n, table.n_rows, unit_of_rows(table.person))}, in {where}."
+    return f"Worst off are {told}, in {where}."
 
 
 def _verdict(table: Microdata, chosen: list[PropertyVector], other: list[PropertyVector], better: str) -> str:

@@ -213,11 +213,11 @@ def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
     if not unsaid:
         return
     # Loaded late: it reads the words of many languages.
-    from pymoo_anon.table.guesses import guess_of, profiles_of
+    from pymoo_anon.table.guesses import profiles_of
 
     profiles = profiles_of(source.frame, [source.alias(name) for name in unsaid])
     for name, profile in zip(unsaid, profiles, strict=True):
-        danger = guess_of(profile._replace(name=str(name))).danger
+        danger = replace(profile, name=str(name)).guess.danger
         if danger is not None:
             raise ValueError(
                 f"keep must say why {name!r} is released as it is: {danger}; give a reason of at least five words, "

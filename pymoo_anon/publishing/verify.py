@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import counted, examples
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.recount import MISSING, Recount, Recounted, combinations
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -144,7 +144,8 @@ def check_rows(recoding: Recoding, names: Sequence[Name], written: Renamed) -> N
         n = nw.col(COUNT)
         other = max(totals(balance, more=nw.when(n > 0).then(n).sum(), fewer=nw.when(n < 0).then(n * -1).sum()))
     if other:
-        raise ValueError(f"{other:,} rows are other than the recoding makes them")
+        told = "row is other than the recoding makes it", "rows are other than the recoding makes them"
+        raise ValueError(counted(other, *told))
 
 
 class _Labelled(NamedTuple):
@@ -164,7 +165,8 @@ def _labelled(recoding: Recoding, rows: Any, weights: Ints) -> _Labelled:
     texts = {name: [*own, SUPPRESSED] for name, own in label_texts(made.labels).items()}
     at = pd.Index(keys[:n]).get_indexer(pd.Index(keys[n:]))
     if (at < 0).any():
-        raise ValueError(f"{int(weights[at < 0].sum()):,} rows of the original are not in the problem's table")
+        told = "row of the original is", "rows of the original are"
+        raise ValueError(f"{counted(int(weights[at < 0].sum()), *told)} not in the problem's table")
     kept = is_kept[at]
     groups = (_groups(made, name, at, own, kept) for name, own in zip(texts, places, strict=True))
     numbers = {n: np.where(kept, own, len(texts[n]) - 1).astype(np.int32) for n, own in zip(texts, groups, strict=True)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import hashlib
+import io
 import json
 import re
 import shutil
@@ -25,7 +26,7 @@ import pandas as pd
 
 from pymoo_anon._messages import counted, examples, repeated
 from pymoo_anon.study.databases import POSTGRES, check_installed, identifier, read_source, write_workbook
-from pymoo_anon.study.names import Reading, Source, checksum, header_of
+from pymoo_anon.study.names import Reading, Source, header_of
 from pymoo_anon.table import delimited
 from pymoo_anon.table.frames import as_text, opened
 
@@ -187,9 +188,9 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
     whole, rest = divmod(len(dialect.names) - 1, 1000)
     row = f"(?:{field}{sign}){{1000}}" * whole + f"(?:{field}{sign}){{{rest}}}{field}"
     is_row = f'regexp_full_match("column 0", {_quoted(row)})'
-    lines = _read_csv(path, "", "", 1, False)
     try:
-        ((is_plain,),) = _connect().sql(f"SELECT bool_and(coalesce({is_row}, false)) FROM {lines}").fetchall()
+        lines = _read_csv(path, "", "", 1, False)
+        ((is_plain,),) = lines.aggregate(f"bool_and(coalesce({is_row}, false))").fetchall()
     except import_module("duckdb").Error:
         return False
     return bool(is_plain)
@@ -206,11 +207,10 @@ def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
         copy = Path(folder, "copy.csv")
         with delimited.unpacked(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
             file.read(len(mark))
-            decoder, is_right = codecs.getincrementaldecoder(known)(), True
+            is_right = True
             try:
-                for block in iter(lambda: file.read(_HEAD), b""):
-                    out.write(decoder.decode(block))
-                out.write(decoder.decode(b"", True))
+                with io.TextIOWrapper(file, known, newline="") as text:
+                    shutil.copyfileobj(text, out, _HEAD)
             except UnicodeDecodeError:
                 is_right = False
         yield copy if is_right else None
@@ -272,15 +272,6 @@ def first_line(error: Exception) -> str:
     # DuckDB tells of a full disk in JSON behind words of its own.
     told = re.search(r'\{"exception_type".*\}$', line)
     return str(json.loads(told[0])["exception_message"]) if told else line
-
-
-def checksum_of(source: Source) -> str | None:
-    """Return the sha256 of a file or of rows, or None in Spark's catalog."""
-    if source.kind == "spark":
-        return None
-    if source.path is not None and source.is_file:
-        return checksum(source.path)
-    return content_checksum(open_frame(Reading(source), list))
 
 
 def content_checksum(frame: Any) -> str:
@@ -363,7 +354,8 @@ def _read_csv(
     has_header: bool,
     empty: Sequence[str] = (),
     **others: str,
-) -> str:
+) -> Any:
+    """Return the columns of a CSV file, `column 0`, ..., as text."""
     columns = ", ".join(f"'column {i}': 'VARCHAR'" for i in range(n_columns))
     options = {
         "auto_detect": "false",
@@ -378,7 +370,8 @@ def _read_csv(
         **({"nullstr": f"[{', '.join(map(_quoted, empty))}]"} if empty else {}),
         **others,
     }
-    return f"read_csv({_path(path)}, {', '.join(f'{name}={value}' for name, value in options.items())})"
+    given = ", ".join(f"{name}={value}" for name, value in options.items())
+    return _connect().sql(f"SELECT * FROM read_csv({_path(path)}, {given})")
 
 
 def _duckdb_table(path: Path, dialect: Dialect, encoding: str | None, empty: Sequence[str]) -> Any:
@@ -386,7 +379,7 @@ def _duckdb_table(path: Path, dialect: Dialect, encoding: str | None, empty: Seq
     n_columns = len(dialect.names)
     with _as_utf8(path, encoding) as plain:
         if plain is not None and _is_plain(plain, dialect):
-            frame = _rows_of(_read_csv(plain, dialect.separator, '"', n_columns, dialect.has_header, empty))
+            frame = _read_csv(plain, dialect.separator, '"', n_columns, dialect.has_header, empty)
             return frame if plain == path else _kept(frame)
     # To read row by row raises if the file is wrong.
     with TemporaryDirectory() as folder:
@@ -396,15 +389,12 @@ def _duckdb_table(path: Path, dialect: Dialect, encoding: str | None, empty: Seq
             csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
         # Its cells may hold other line ends, and a reader that begins in the middle would look for a row there.
         options = {"parallel": "false", "new_line": r"'\n'"}
-        return _kept(_rows_of(_read_csv(copy, ",", '"', n_columns, False, empty, **options)))
-
-
-def _rows_of(called: str) -> Any:
-    return _connect().sql(f"SELECT * FROM {called}")
+        return _kept(_read_csv(copy, ",", '"', n_columns, False, empty, **options))
 
 
 def _kept(relation: Any) -> Any:
     """Copy a relation into a table of DuckDB, as its file will be gone."""
+    # A query of `held` would look for the file again.
     table = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
     relation.query("pymoo_anon_view", f"CREATE TEMP TABLE {table} AS SELECT * FROM pymoo_anon_view")
     return _connect().table(table)

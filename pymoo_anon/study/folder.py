@@ -24,7 +24,7 @@ from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
 from pymoo_anon.study.options import Settings, numeral
 from pymoo_anon.study.project import Project, read_project
-from pymoo_anon.study.stored import Released, Stored, as_written, bound_text, read_record, read_search
+from pymoo_anon.study.stored import Released, Stored, as_written, bound_text, read_record, read_releases, read_search
 from pymoo_anon.study.tables import constraint, problem_of, table_of
 from pymoo_anon.table.generalization import Constraint, Decoded
 from pymoo_anon.table.microdata import Microdata
@@ -292,10 +292,7 @@ class SearchFolder:
     def releases(self) -> list[Released]:
         """The recorded releases, the last one last."""
         path = self.folder / RELEASES
-        if not path.is_file():
-            return []
-        with as_written(path, "release wrote", "; remove it"):
-            return [Released(**one) for one in json.loads(content_of(path))]
+        return read_releases(path) if path.is_file() else []
 
     def path_of(self, one: Released) -> Path:
         """Return the path of a release, or that of its documents."""

@@ -203,15 +203,8 @@ class Project:
 
     def checksums(self) -> dict[str, str | None]:
         """Return the sha256 of every input of a search, or None for Spark's catalog."""
-        own = self.data.path
-        if own is not None and self.data.is_file:
-            data: str | None = checksum(own)
-        else:
-            # Files need no engine.
-            from pymoo_anon.study.engines import checksum_of
-
-            data = checksum_of(self.data)
-        return {str(self.data): data} | {str(path): checksum(path) for path in self.quasi_identifiers.values()}
+        hierarchies = {str(path): checksum(path) for path in self.quasi_identifiers.values()}
+        return {str(self.data): checksum_of(self.data), **hierarchies}
 
     def identity(self, checksums: Mapping[str, str | None]) -> dict[str, Any]:
         """Return the inputs, their reading and the search, which a front depends on."""
@@ -264,6 +257,18 @@ class Project:
             **({"levels": sorted(levels_of(searched["level"]).items())} if searched.get("level") else {}),
             **({"weights": sorted(weights_of(searched["weight"]).items())} if searched.get("weight") else {}),
         }
+
+
+def checksum_of(source: Source) -> str | None:
+    """Return the sha256 of a file or of rows, or None in Spark's catalog."""
+    if source.kind == "spark":
+        return None
+    if source.path is not None and source.is_file:
+        return checksum(source.path)
+    # Files need no engine.
+    from pymoo_anon.study.engines import content_checksum, open_frame
+
+    return content_checksum(open_frame(Reading(source), list))
 
 
 def _same(name: str) -> str:

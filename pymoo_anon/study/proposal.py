@@ -50,15 +50,6 @@ _TODO = """\
 """
 
 
-class ColumnLooks(NamedTuple):
-    """Values of a column, and the guess from them."""
-
-    profile: guesses.Profile  # Its counts
-    kind: str  # Kind of its values: "numbers", "dates" or "texts"
-    role: str  # Its guessed role
-    reason: str  # Why, in one line
-
-
 class ColumnProposal(NamedTuple):
     """Proposal for a column."""
 
@@ -154,23 +145,18 @@ class Proposer:
         self._empty = _never_values(profiles)
         #: Counts of the values of each column.
         self.profiles = self._without(profiles)
-        self._drafts: dict[str, tuple[guesses.Profile, tuple[str | None, str, Draft | None]]] = {}
+        self._drafts: dict[guesses.Profile, tuple[str | None, str, Draft | None]] = {}
 
+    @cached_property
     def roles(self) -> dict[str, tuple[str, str]]:
-        """Return the guessed role of every column, with the reason, before hierarchies are drafted."""
+        """Guessed role of every column, with the reason, before hierarchies are drafted."""
         redundant = {name: ("drop", told) for name, (_, told) in self._redundant({}).items()}
         return self._decisions({}) | redundant
 
     @property
     def known(self) -> list[str]:
         """Names of the guessed quasi-identifiers."""
-        return [name for name, (role, _) in self.roles().items() if role == "quasi-identifier"]
-
-    @cached_property
-    def looks(self) -> list[ColumnLooks]:
-        """Kind and guessed role of every column."""
-        roles = self.roles()
-        return [ColumnLooks(own, guesses.kind_of_values(own), *roles[own.name]) for own in self.profiles]
+        return [name for name, (role, _) in self.roles.items() if role == "quasi-identifier"]
 
     def draft(self, name: str) -> str:
         """Return the text of a drafted hierarchy of a column."""
@@ -234,7 +220,7 @@ class Proposer:
         return {name: path_from(beside, path) for name, path in found.items()}
 
     def _decisions(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-        decisions = {own.name: asked.get(own.name) or guesses.guess_of(own)[:2] for own in self.profiles}
+        decisions = {own.name: asked.get(own.name) or own.guess[:2] for own in self.profiles}
         persons = [name for name, (role, _) in asked.items() if role == "person"]
         for name, (role, reason) in decisions.items():
             if role == "person" and name not in persons:
@@ -289,10 +275,9 @@ class Proposer:
 
     def _drafted(self, profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
         """Draft a hierarchy once, and return its file, a description, and the draft."""
-        known = self._drafts.get(profile.name)
-        if known is None or known[0] is not profile:
-            known = self._drafts[profile.name] = profile, _drafted(profile)
-        return known[1]
+        if profile not in self._drafts:
+            self._drafts[profile] = _drafted(profile)
+        return self._drafts[profile]
 
     def _text(
         self, columns: Sequence[ColumnProposal], project: Path, missing: str | None, questions: Mapping[str, str]

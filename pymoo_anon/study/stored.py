@@ -216,6 +216,13 @@ def read_record(path: Path) -> dict[str, Any]:
     with as_written(path, "search wrote with a project file"):
         record: dict[str, Any] = json.loads(content_of(path))
         options = record["options"]
+        of_demo = "project" not in record and "demo" in options
+    if of_demo:
+        raise ValueError(
+            f"{path.parent} was searched without a project file, so that nothing can be picked or released: "
+            "pymoo-anon init DATA writes one for a table, and pymoo-anon search PROJECT searches it"
+        )
+    with as_written(path, "search wrote with a project file"):
         lists = [options["require"], options.get("level", []), options.get("weight", [])]
         whole = isinstance(options["suppression"], str) and all(isinstance(one, list) for one in lists)
         if not whole or "seed" not in options or not isinstance(options["objectives"], str | None):
@@ -226,6 +233,18 @@ def read_record(path: Path) -> dict[str, Any]:
         if not {"certified", "n_undecided", "stopped"} <= {*record} or not {"name"} <= {*record["algorithm"]}:
             raise ValueError("no end of the search")
     return record
+
+
+def read_releases(path: Path) -> list[Released]:
+    """Read the records of all releases."""
+    with as_written(path, "release wrote", "; remove it"):
+        found = [Released(**one) for one in json.loads(content_of(path))]
+        for one in found:
+            texts = [one.file, one.sha256, one.suppressed, *one.columns, *(one.requirements or ())]
+            texts += [own for own in (one.recoding, one.audience, one.database, one.table) if own is not None]
+            if not all(isinstance(own, str) for own in texts) or not all(type(own) is int for own in one.x):
+                raise ValueError("a release with other parts")
+    return found
 
 
 def beside(release: Path, what: str) -> Path:

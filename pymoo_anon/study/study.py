@@ -32,6 +32,7 @@ from pymoo_anon.study.folder import SearchFolder
 from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import RELEASES, Source, checksum, path_from, source_of
 from pymoo_anon.study.options import command
+from pymoo_anon.study.project import checksum_of
 from pymoo_anon.study.stored import CODEBOOK, COMPARED, EVIDENCE, Released, agree, beside, bound_text
 from pymoo_anon.study.tables import constraint, open_again, open_released, population_of
 from pymoo_anon.table.generalization import Constraint
@@ -250,7 +251,7 @@ def _broken_promises(study: Study, path: Path) -> list[str]:
         return [f"{known} is missing"]
     try:
         told = read_evidence(known)
-        if engines.checksum_of(_source_at(study, path)) != told["checksums"]["output"].get(path.name):
+        if checksum_of(_source_at(study, path)) != told["checksums"]["output"].get(path.name):
             return [f"the {'file' if path.is_file() else 'table'} has changed: its checksum differs"]
         return _counted_again(study, path, told)
     except ValueError as error:
@@ -307,9 +308,7 @@ def _evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
         raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
     if not is_there(study, released):
         raise ValueError(f"{released} is missing, and {path} is there; {again} writes both")
-    if engines.checksum_of(_source_at(study, released)) != told["checksums"]["output"].get(released.name):
-        raise ValueError(f"{released} has changed since its release: the checksum in {path} differs")
-    if broken := _counted_again(study, released, told):
+    if broken := _broken_promises(study, released):
         raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")
     return _of_today(study, told)
 

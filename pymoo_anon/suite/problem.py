@@ -164,22 +164,25 @@ class SuiteProblem(Problem):  # type: ignore[misc]
         ideal, nadir = self._front.min(axis=0), self._front.max(axis=0)
         return nadir + _BEYOND * (nadir - ideal)
 
-    def hypervolume_share(self, F: ArrayLike) -> float:
+    def hypervolume_share(self, F: ArrayLike | None) -> float:
         """Return the share of the proven front's hypervolume.
 
         Args:
-            F: (n, n_obj) array of minimised values, such as `res.F`; may be empty.
+            F: (n, n_obj) array of minimised values, such as `res.F`, which is None where no point is feasible.
         """
-        points = np.asarray(F, dtype=float).reshape(-1, self.n_obj)
+        points = self._points(F)
         low, spread = self._front.min(axis=0), np.ptp(self._front, axis=0)
         reference = np.full(self.n_obj, 1 + _BEYOND)
         found, whole = (hypervolume((own - low) / spread, ref=reference) for own in (points, self._front))
         return float(found / whole)
 
-    def found_share(self, F: ArrayLike) -> float:
-        """Return the share of the proven front that points find."""
-        points = set(map(tuple, np.asarray(F, dtype=float).reshape(-1, self.n_obj)))
+    def found_share(self, F: ArrayLike | None) -> float:
+        """Return the share of the proven front's members that points find, with F as of `hypervolume_share`."""
+        points = set(map(tuple, self._points(F)))
         return float(np.mean([tuple(member) in points for member in self._front]))
+
+    def _points(self, F: ArrayLike | None) -> Floats:
+        return np.asarray([] if F is None else F, dtype=float).reshape(-1, self.n_obj)
 
     def _calc_pareto_front(self, *args: Any, **kwargs: Any) -> Floats:
         return self._front.copy()
@@ -229,7 +232,7 @@ def baselines() -> pd.DataFrame:
         return pd.read_csv(file)
 
 
-def standings(problem: SuiteProblem, algorithm: str, fronts: Sequence[ArrayLike]) -> pd.DataFrame:
+def standings(problem: SuiteProblem, algorithm: str, fronts: Sequence[ArrayLike | None]) -> pd.DataFrame:
     """Rank an algorithm among the stored results on one instance.
 
     Medians over the runs are compared.
@@ -237,8 +240,7 @@ def standings(problem: SuiteProblem, algorithm: str, fronts: Sequence[ArrayLike]
     Args:
         problem: The instance.
         algorithm: Name of the algorithm.
-        fronts: Per run an (n, n_obj) array of minimised values, such as `res.F`, after `problem.budgets[0]`
-            evaluations.
+        fronts: Per run F as of `hypervolume_share`, after `problem.budgets[0]` evaluations.
 
     Returns:
         A frame with a row per algorithm, the best hypervolume first, indexed by place from 1. Equal ones share a place.

@@ -237,12 +237,9 @@ def number_of(value: Any) -> Decimal | None:
 
 def numbered(labels: Sequence[Hashable]) -> tuple[list[int], tuple[Hashable, ...]]:
     """Assign numbers to labels in order of appearance."""
-    numbers: dict[Hashable, int] = {}
-    groups = [numbers.setdefault(same_as(label), len(numbers)) for label in labels]
-    firsts: dict[int, Hashable] = {}
-    for group, label in zip(groups, labels, strict=True):
-        firsts.setdefault(group, label)
-    return groups, tuple(firsts.values())
+    firsts: dict[Hashable, tuple[int, Hashable]] = {}
+    groups = [firsts.setdefault(same_as(label), (len(firsts), label))[0] for label in labels]
+    return groups, tuple(label for _, label in firsts.values())
 
 
 def day_of(value: Any) -> date | None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, log
 from typing import Any, NamedTuple, TypeAlias
 
@@ -53,8 +55,9 @@ class Guess(NamedTuple):
     danger: str | None
 
 
-class Profile(NamedTuple):
-    """Distinct values of a column with their counts.
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """Distinct values of a column with their counts, and what they look like.
 
     None among them stands for missing values. Of too many values it holds a sample, without counts.
     """
@@ -103,6 +106,31 @@ class Profile(NamedTuple):
         own, rows = zip(*held.values(), strict=True) if held else ((), ())
         return cls(name, sum(rows), len(held) - (None in held), held.get(None, (None, 0))[1], own, rows)
 
+    @cached_property
+    def _forms(self) -> _Forms:
+        return _Forms(self)
+
+    @cached_property
+    def guess(self) -> Guess:
+        """Guessed role of the column."""
+        forms = self._forms
+        role, reason = forms.role()
+        danger = None
+        if role in ("identifier", "person"):
+            danger = reason
+        elif self.is_nearly_unique:
+            danger = f"it is nearly unique: {self.n_distinct:,} values in {self.n_present:,} rows"
+        elif self.n_distinct > 1 and forms.are_dates:
+            danger = "it holds dates, which others may know of a person"
+        elif self.n_distinct > 1 and forms.are_places:
+            danger = "it holds coordinates, which are places of a person"
+        return Guess(role, reason, danger)
+
+    @property
+    def kind(self) -> str:
+        """Kind of nearly all values: "numbers", "dates" or "texts"."""
+        return "dates" if self._forms.are_dates else "numbers" if self._forms.numbers else "texts"
+
     def without(self, texts: Collection[str]) -> Profile:
         """Return the profile with some texts counted as missing."""
         if not {*texts}.intersection(self.values):
@@ -132,7 +160,7 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
     for value in listed:
         if not isinstance(value, Hashable):
             raise TypeError(f"values must be single ones, such as text and numbers, got {type(value).__name__}")
-    return guess_of(Profile.of(name, listed, [1] * len(listed)))
+    return Profile.of(name, listed, [1] * len(listed)).guess
 
 
 def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
@@ -145,29 +173,7 @@ def guesses_of(frame: Any, names: Sequence[Name]) -> dict[Name, Guess]:
         TypeError: A column holds lists or the like.
     """
     check_single_values(frame, names)
-    return {profile.name: guess_of(profile) for profile in profiles_of(frame, names)}
-
-
-def guess_of(profile: Profile) -> Guess:
-    """Guess the role of a counted column."""
-    column = _Column(profile)
-    role, reason = column.role()
-    danger = None
-    if role in ("identifier", "person"):
-        danger = reason
-    elif profile.is_nearly_unique:
-        danger = f"it is nearly unique: {profile.n_distinct:,} values in {profile.n_present:,} rows"
-    elif profile.n_distinct > 1 and column.are_dates:
-        danger = "it holds dates, which others may know of a person"
-    elif profile.n_distinct > 1 and column.are_places:
-        danger = "it holds coordinates, which are places of a person"
-    return Guess(role, reason, danger)
-
-
-def kind_of_values(profile: Profile) -> str:
-    """Return the kind of nearly all values of a column: "numbers", "dates" or "texts"."""
-    column = _Column(profile)
-    return "dates" if column.are_dates else "numbers" if column.numbers else "texts"
+    return {profile.name: profile.guess for profile in profiles_of(frame, names)}
 
 
 def check_single_values(frame: Any, names: Sequence[Name]) -> None:
@@ -240,7 +246,7 @@ _CONTACT = re.compile(r"(?<![\w.])[+(]?\d[\d ()/.-]{6,20}\d(?![\w.])|\S{1,80}@\S
 _Found: TypeAlias = tuple[str, str] | None
 
 
-class _Column:
+class _Forms:
     """Profile of a column, words of its name, and forms that nearly all its values have."""
 
     def __init__(self, profile: Profile) -> None:

@@ -8,18 +8,7 @@ from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
 from pymoo.optimize import minimize
 
-from pymoo_anon.algorithms import (
-    GENITOR,
-    PBGEA,
-    BitStringLocalSearch,
-    BranchAndBound,
-    Datafly,
-    ExhaustiveSearch,
-    ParetoLocalSearch,
-    PreferenceNSGA2,
-    SamaratiSearch,
-    TargetSweep,
-)
+from pymoo_anon.algorithms import *
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem

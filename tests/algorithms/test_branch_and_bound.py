@@ -7,21 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from limits import limited
+from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
-from pymoo.termination import get_termination
 from tasks import minimal, sorted_rows
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.datasets import fetch_adult, make_census
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    Discernibility,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.operators import LatticeSampling
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.proofs.intervals import IntervalProof
@@ -79,12 +71,11 @@ def test_stopped_early_it_has_the_best_so_far_and_goes_on(termination):
     seen = np.frombuffer(b"".join(own._memory._rows), dtype=np.int64).reshape(-1, own.n_var)
     np.testing.assert_array_equal(sorted_rows(part.F), minimal(own.compute(seen)))
     resumed = pickle.loads(pickle.dumps(algorithm))
-    resumed.termination = get_termination("n_gen", 10_000)
-    while resumed.has_next():
-        resumed.next()
+    resumed.termination = NoTermination()
+    found = resumed.run().F
     assert resumed.certified
     whole = minimize(census_problem(), BranchAndBound(), seed=1)
-    assert resumed.result().F.tolist() == whole.F.tolist()
+    assert found.tolist() == whole.F.tolist()
     assert resumed.n_evaluated == whole.algorithm.n_evaluated
 
 
@@ -105,19 +96,19 @@ def test_ctrl_c_ends_the_search_and_loses_nothing(monkeypatch, other):
     assert not res.algorithm.certified
     assert res.algorithm.n_evaluated == sum(map(len, calls[:3])) == own.n_unique
     resumed = res.algorithm
-    resumed.termination = get_termination("n_gen", 10_000)
-    while resumed.has_next():
-        resumed.next()
+    resumed.termination = NoTermination()
+    F = np.atleast_2d(resumed.run().F)
     assert resumed.certified
-    np.testing.assert_array_equal(sorted_rows(np.atleast_2d(resumed.result().F)), sorted_rows(own.pareto_front()))
+    np.testing.assert_array_equal(sorted_rows(F), sorted_rows(own.pareto_front()))
 
 
-@pytest.mark.parametrize("sampling", ["population", "array", "operator"])
+@pytest.mark.parametrize("sampling", ["population", "array", "operator", "nothing"])
 def test_it_may_begin_with_nodes_of_another_search(sampling):
     own = census_problem()
     short = minimize(own, PBGEA(), ("n_gen", 5), seed=1)
     twice = np.concatenate([short.X, short.X])
-    given_ = {"population": short.opt, "array": twice, "operator": LatticeSampling()}[sampling]
+    operator, nothing = LatticeSampling(), own.nodes(0, 0)
+    given_ = {"population": short.opt, "array": twice, "operator": operator, "nothing": nothing}[sampling]
     fresh = census_problem()
     res = minimize(fresh, BranchAndBound(sampling=given_), seed=1)
     assert res.algorithm.certified

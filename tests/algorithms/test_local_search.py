@@ -22,15 +22,7 @@ from pymoo_anon.algorithms.local_search import _violations
 from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.operators import (
-    BitStringNeighborhood,
-    DominanceCountTournament,
-    LatticeSampling,
-    LevelNeighborhood,
-    Neighborhood,
-    ReducedSurrogateCrossover,
-    SingleStepMutation,
-)
+from pymoo_anon.operators import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, journaled
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")

@@ -26,7 +26,6 @@ from pymoo_anon.operators import (
     LatticeSampling,
     PartitionCrossover,
     RandomImmigrantMutation,
-    ReducedSurrogateCrossover,
 )
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 
@@ -166,10 +165,6 @@ def test_any_problem_with_operators_of_its_own():
     assert (own.evaluate(res.X)[1] <= 0).all()
 
 
-def test_operators_of_other_search_spaces_keep_levels_whole():
-    assert run(free(), crossover=ReducedSurrogateCrossover()).X.dtype == np.int64
-
-
 def diverse():
     return LatticeProblem(
         CENSUS, [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()], suppression=0.02
@@ -198,11 +193,3 @@ def test_verbose_has_columns_of_its_own(capsys):
     assert last == [
         "3", "75", str(len(res.F)), str(own.n_unique), f"{k.max():,.0f}", f"{l.max():,.0f}", f"{loss.min():,.2f}"
     ]  # fmt: skip
-
-
-def test_it_finds_most_of_the_exact_front():
-    own = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.02)
-    res = minimize(own, PBGEA(), ("n_gen", 100), seed=1)
-    exact = {tuple(f) for f in own.pareto_front()}
-    assert len({tuple(f) for f in res.F} & exact) > len(exact) / 2
-    assert own.n_unique < own.n_nodes / 4

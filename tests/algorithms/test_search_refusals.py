@@ -2,6 +2,8 @@
 
 import numpy as np
 from pymoo.algorithms.moo.nsga2 import NSGA2, RankAndCrowdingSurvival
+from pymoo.constraints.as_obj import ConstraintsAsObjective
+from pymoo.constraints.as_penalty import ConstraintsAsPenalty
 from pymoo.core.mixed import MixedVariableGA
 from pymoo.core.population import Population
 from pymoo.optimize import minimize

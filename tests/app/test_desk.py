@@ -50,7 +50,7 @@ def test_a_page_reads_nothing_itself_and_a_redraw_reads_nothing_again(calls):
     run("search", "mine.toml")
     desk = Desk(Path("mine.toml"))
     asked = {
-        "table": lambda: desk.proposer.looks,
+        "table": lambda: desk.proposer.roles,
         "hierarchy": lambda: desk.hierarchy("zip"),
         "front": lambda: desk.study.front,
     }

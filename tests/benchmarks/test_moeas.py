@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.termination import NoTermination
-from tasks import minimal
+from tasks import LEVELS, minimal, nsga2
 
 from benchmarks import record
 from benchmarks.moeas import study as moeas
@@ -21,13 +21,11 @@ from benchmarks.moeas.statistics import interval, median
 from benchmarks.moeas.study import BestKnown
 from pymoo_anon.algorithms import PBGEA, ParetoLocalSearch
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
 from pymoo_anon.testing import small_problems
 
 OURS = small_problems(LatticeProblem)
-OPERATORS = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
 
 
 def rows_of(F):
@@ -76,7 +74,7 @@ def test_budgets_are_what_a_walk_along_the_log_finds(log, distinct, total):
 
 MADE = {
     "PBG-EA": lambda: PBGEA(pop_size=6),
-    "NSGA-II": lambda: NSGA2(pop_size=6, **OPERATORS),
+    "NSGA-II": lambda: nsga2(6),
     "local search": lambda: ParetoLocalSearch(n_offsprings=5),
 }
 
@@ -115,7 +113,7 @@ def test_a_run_gives_what_steps_by_hand_give(name, kind):
 def test_an_own_result_is_never_of_more_than_the_budget():
     """Report a first population within the budget, not one point more."""
     problem = OURS["two objectives"].fresh_copy()
-    found = run(problem, NSGA2(pop_size=6, **OPERATORS), 1, Budgets((40,), (5, 6, 11, 12), 60))
+    found = run(problem, nsga2(6), 1, Budgets((40,), (5, 6, 11, 12), 60))
     assert len(found.own["total 5"]) == 0
     assert len(found.seen["total 5"]) > 0
     assert rows_of(found.own["total 6"]) == rows_of(found.own["total 11"])
@@ -131,7 +129,7 @@ class Population(NSGA2):
 
 def test_an_own_result_has_no_row_that_breaks_a_constraint():
     problem = OURS["constraints"]
-    algorithm = Population(pop_size=12, **OPERATORS)
+    algorithm = Population(12, **LEVELS)
     found = run(problem.fresh_copy(), algorithm, 1, Budgets((1,), (12,), 12))
     F, G = problem.evaluate(algorithm.opt.get("X"), return_values_of=["F", "G"])
     feasible = (G <= 0).all(axis=1)
@@ -141,7 +139,7 @@ def test_an_own_result_has_no_row_that_breaks_a_constraint():
 
 def found_points(problem, n):
     """Return the first points of the same run."""
-    algorithm, points = NSGA2(pop_size=6, **OPERATORS), []
+    algorithm, points = nsga2(6), []
     algorithm.setup(problem.fresh_copy(), termination=NoTermination(), seed=1)
     algorithm.evaluator.callback = lambda pop: points.extend(pop.get("X"))
     while len(points) < n:

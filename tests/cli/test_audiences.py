@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import made_in, run, write_persons, write_project_of_persons
+from command import edit, made_in, run, write_persons, write_project_of_persons
 
 from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import LatticeProblem, joint
@@ -47,14 +47,10 @@ def project(searched_once, folder):
 def searched(audiences=AUDIENCES, **options):
     write_persons()
     write_project_of_persons(**options)
-    add(audiences)
+    with Path("mine.toml").open("a", encoding="utf-8") as file:
+        file.write(audiences)
     run("search", "mine.toml")
     return "mine.toml"
-
-
-def add(text):
-    path = Path("mine.toml")
-    path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
 
 
 def test_a_project_in_another_folder_has_its_releases_beside_it(project, monkeypatch):
@@ -111,13 +107,12 @@ def test_an_audience_is_searched_beside_what_others_got(folder):
     project = searched()
     before = Study.open(project).for_audience("research").choice
     run("release", project, "--audience", "public")
-    path = Path("mine.toml")
-    path.write_text(path.read_text(encoding="utf-8").replace("k>=20", "k>=3"), encoding="utf-8")
+    edit("mine.toml", "k>=20", "k>=3")
     # The table that the first audience has is beside the second one, and not a new choice for it.
     now = Study.open(project).for_audience("research")
     assert now.choice.x == before.x
     assert Study.open(project).for_audience("public").choice.x != tuple(Study.open(project).releases[0].x)
-    path.write_text(path.read_text(encoding="utf-8").replace("k>=3", "k>=100"), encoding="utf-8")
+    edit("mine.toml", "k>=3", "k>=100")
     missed = (
         "audience 'research' comes after 'public', whose release misses what it requires by now; release that again"
     )
@@ -126,14 +121,14 @@ def test_an_audience_is_searched_beside_what_others_got(folder):
 
 def test_a_replaced_release_refuses_no_other_audience(folder):
     """The first audience gets a coarser table in the place of one that would single rows out beside the second one."""
-    project, path = searched(AUDIENCES.replace("k>=20", "k>=8")), Path("mine.toml")
+    project = searched(AUDIENCES.replace("k>=20", "k>=8"))
     # The only women are one of each age from 20 to 23, which the first table tells apart.
     rows = [(20 + i // 10, "F" if i < 40 and i % 10 == 0 else "M", ("flu", "cold")[i % 2]) for i in range(120)]
     pd.DataFrame(rows, columns=["age", "sex", "diagnosis"]).to_csv("mine.csv", index=False)
     run("search", project)
     for name in ("public", "research"):
         run("release", project, "--audience", name)
-    path.write_text(path.read_text(encoding="utf-8").replace("k>=8", "k>=100"), encoding="utf-8")
+    edit("mine.toml", "k>=8", "k>=100")
     told = run("verify", project, code=1)
     assert re.search(r"out-public.csv: does not hold: its point, .*, is not for its audience; release again", told)
     run("release", project, "--audience", "public", "--force")
@@ -147,8 +142,7 @@ def test_a_replaced_release_refuses_no_other_audience(folder):
 def test_a_release_to_an_audience_that_the_project_forgot_does_not_hold(project):
     for name in ("public", "research"):
         run("release", project, "--audience", name)
-    path = Path("mine.toml")
-    path.write_text(path.read_text(encoding="utf-8").replace('"research"', '"press"'), encoding="utf-8")
+    edit("mine.toml", '"research"', '"press"')
     assert run("verify", project, code=1).splitlines()[:2] == [
         "out-public.csv: holds.",
         "fine.csv: does not hold: audience must be one of 'public', 'press', got 'research'.",

@@ -1,9 +1,6 @@
 """Output of a search, whole or not at all."""
 
-import hashlib
 import io
-import json
-import os
 import platform
 import re
 
@@ -11,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pymoo.optimize import minimize
+from raw_tables import K_AND_LOSS, raw_problem
 from rich.console import Console
 
 import pymoo_anon
@@ -124,25 +122,10 @@ def test_the_record(done):
     assert record["platform"] == platform.platform()
 
 
-def test_the_files(done, searched, tmp_path):
-    folder = tmp_path / "front"
-    record = json.loads(json.dumps(done[0].record(done[1]), default=str))
-    paths = write(searched, folder, **record)
-    assert paths == [folder / "front.csv", folder / "front.png", folder / "run.json"]
-    assert sorted(os.listdir(folder)) == ["front.csv", "front.png", "run.json"]
-    assert pd.read_csv(paths[0]).to_numpy().tolist() == searched.to_frame().to_numpy().tolist()
-    assert paths[0].read_bytes() == searched.to_frame().to_csv(index=False, lineterminator="\n").encode()
-    assert paths[1].read_bytes().startswith(b"\x89PNG")
-    front = {"sha256": hashlib.sha256(paths[0].read_bytes()).hexdigest()}
-    assert json.loads(paths[2].read_text(encoding="utf-8")) == {**record, "front": front}
-
-
 def test_the_table_of_a_front_is_written_as_pandas_would(tmp_path):
-    rows = pd.DataFrame({'we"ird, name': [0, 0, 1, 1, 2], "line\nend": [0, 1, 0, 1, 1], "s": ["a", "b", "a", "b", "a"]})
-    hierarchies = {'we"ird, name': Hierarchy.flat([0, 1, 2]), "line\nend": Hierarchy.flat([0, 1])}
-    table = Microdata.from_frame(rows, hierarchies, "s")
+    rows = {'we"ird, name': [0, 0, 1, 1, 2], "line\nend": [0, 1, 0, 1, 1], "s": [*"ababa"]}
     # Levels, losses with and without a fraction, and an infinite value.
-    own = LatticeProblem(table, [KAnonymity(), GeneralLossMetric(), EnhancedBetaLikeness("s")], suppression=1)
+    own = raw_problem(rows, "s", objectives=[*K_AND_LOSS, EnhancedBetaLikeness("s")], suppression=1)
     front = own.front(minimize(own, ExhaustiveSearch(), seed=1))
     write(front, tmp_path)
     expected = front.to_frame().to_csv(index=False, lineterminator="\n")

@@ -90,26 +90,6 @@ def test_a_required_k_between_the_targets_is_made_from_pick_to_report(project):
     assert json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["x"] == choice["x"]
 
 
-def test_a_point_of_whole_columns_is_released_refined(project):
-    project()
-    run("search", "mine.toml")
-    run("pick", "mine.toml", "--require", "k>=4")
-    run("release", "mine.toml")
-    before = json.loads(Path("out.csv.evidence.json").read_text(encoding="utf-8"))
-    said = run("release", "mine.toml", "--local", "--force")
-    assert "Whoever has both and links their rows sees joint k = " in said
-    after = read_evidence("out.csv.evidence.json")
-    assert before["chosen"]["local"] is None
-    assert after["chosen"]["local"]["refined"] is True
-    losses = [next(one["recounted"] for one in own["claims"] if one["measure"] == "GLM") for own in (before, after)]
-    assert losses[1] < losses[0]
-    assert "--local" in after["reproduce"][-1]
-    run("verify", "mine.toml")
-    run("report", "mine.toml")
-    page = read(Path("out.report.html").read_text(encoding="utf-8"))
-    assert len(page.tables["beside"]) == 3
-
-
 def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
     project()
     run("search", "mine.toml")
@@ -139,3 +119,7 @@ def test_a_refined_release_its_evidence_and_its_codebook_share_one_recoding(proj
         made.clear()
         run(name, "mine.toml", *options)
         assert made == ["bottom-up"]
+    told = read_evidence("out.csv.evidence.json")
+    assert told["chosen"]["local"]["refined"] is True
+    assert "--local" in told["reproduce"][-1]
+    assert len(read(Path("out.report.html").read_text(encoding="utf-8")).tables["beside"]) == 3

@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -149,27 +148,6 @@ def test_temporary_folders_of_ended_searches_are_removed():
     assert sorted(name for name in os.listdir("front") if name[-1] != "i") == sorted([*kept, *FILES])
 
 
-KILLED = """
-import os, signal, sys
-from pymoo_anon.cli import main
-from pymoo_anon.study import search as searching
-searching.Run.record = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
-sys.argv = ["pymoo-anon", "search", "--rows", "100", "--generations", "3"]
-main()
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="whether a process has ended is not asked on Windows")
-def test_what_a_killed_search_left_is_removed_by_the_next():
-    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, check=False)
-    assert done.returncode == -signal.SIGKILL
-    left, journal = sorted(os.listdir("front"))
-    assert left.startswith(".pymoo_anon-")
-    assert journal == "search.journal"
-    run("search", *SMALL)
-    assert sorted(os.listdir("front")) == FILES
-
-
 def test_names_are_printed_and_drawn_as_they_stand(folder):
     write_own_table(folder)
     names = {"zip": "$zi_p$ [bold]\\x[/]", "sex": "s\x1b[31me\nx", "diagnosis": "$dia$:cat:\u202e"}
@@ -207,16 +185,6 @@ def test_what_needs_more_memory_than_there_is(monkeypatch, args, said):
 lockable = pytest.mark.skipif(_files.fcntl is None, reason="the system knows no such locks")
 
 
-HOLDS = """
-import sys
-from pathlib import Path
-from pymoo_anon._files import alone
-with alone(Path("front")):
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
-
 def is_free():
     try:
         with alone(Path("front")):
@@ -242,19 +210,6 @@ def test_a_search_holds_its_folder(monkeypatch):
     monkeypatch.setattr("pymoo_anon.study.search.write_front", lambda *given: free.append(is_free()) or 1 / 0)
     assert isinstance(search(*SMALL).exception, ZeroDivisionError)
     assert free == [False]
-
-
-@lockable
-def test_a_killed_process_leaves_no_lock():
-    Path("front").mkdir()
-    command = [sys.executable, "-c", HOLDS]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "held\n"
-        assert not is_free()
-        process.kill()
-        process.wait()
-        assert is_free()
-    assert os.listdir("front") == []
 
 
 @lockable

@@ -324,8 +324,10 @@ def test_verify_counts_all_that_was_released_and_names_each():
     RELEASE.unlink()
     missing = "out.csv: is missing: put it back, or delete it in front/releases.json.\n"
     assert run("verify", "mine.toml", code=1) == f"{missing}out_other.csv: holds.\n"
-    for damaged in ("[1]", "[" * 100_000):
-        Path("front", "releases.json").write_text(damaged, encoding="utf-8")
+    (kept, *_), path = json.loads(Path("front", "releases.json").read_text()), Path("front", "releases.json")
+    parts = [{"file": 1}, {"x": "1"}, {"database": 1}, {"requirements": [None]}, {"columns": [1]}]
+    for damaged in ("[1]", "[" * 100_000, *(json.dumps([{**kept, **part}]) for part in parts)):
+        path.write_text(damaged, encoding="utf-8")
         wrong = refused("verify", "mine.toml")
         assert wrong.startswith("front/releases.json must be what pymoo-anon release wrote, got ")
 

@@ -106,13 +106,6 @@ def test_a_first_search_compiles_little_and_says_so_and_a_second_nothing(tmp_pat
     assert (without_compiling(first.stderr), second.stderr) == ("", "")
 
 
-def test_importing_the_command_line_loads_nothing_either():
-    modules = ["pymoo_anon", "pymoo_anon.study.names", "pymoo_anon.cli", "pymoo_anon.cli.app"]
-    code = f"import sys\nfor name in {modules}: __import__(name); print(*{HEAVY!r} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "\n" * len(modules)
-
-
 LATE = """
 import sys
 from pymoo_anon._rooms import load_late

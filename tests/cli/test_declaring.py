@@ -12,7 +12,6 @@ from pymoo_anon.cli.app import command_of
 from pymoo_anon.cli.options import VerifyRequest
 from pymoo_anon.study.options import (
     Invocation,
-    check_values,
     file_keys,
     option,
     options_named,
@@ -75,21 +74,7 @@ def test_a_value_of_the_project_file_is_of_the_type_of_the_option(name, right, w
             read(value)
 
 
-def test_choices_and_numbers_of_the_command_line_are_checked():
-    with pytest.raises(ValueError, match="mode must be one of auto, other, got 'x'"):
-        check_values(Tried(name="a", mode="x"))
-    with pytest.raises(ValueError, match="share must be a number, got inf"):
-        check_values(Tried(name="a", share=float("inf")))
-    check_values(Tried(name="anything"))
-
-
 OWN = [one for one in Invocation.__subclasses__() if one.__module__.startswith("pymoo_anon")]
-
-
-def test_options_that_a_project_answers_are_not_passed_over():
-    made = VerifyRequest(file="my.toml", require=["k>=5"], given=frozenset({"file", "require"}))
-    with pytest.raises(ValueError, match=r"--require cannot be combined with a project file"):
-        made.check()
 
 
 @pytest.mark.parametrize("asked", OWN)

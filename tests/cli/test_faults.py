@@ -5,15 +5,13 @@ No partial file has a final name, and no evaluation is lost.
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
-from command import FILES, front, interrupt, record, run, search, without_compiling
+from command import FILES, interrupt, record, run, search, without_compiling
 
 #: Moments at which a search is killed.
 MOMENTS = [0, *(pytest.param(moment, marks=pytest.mark.slow) for moment in range(1, 6))]
@@ -168,28 +166,3 @@ def test_a_full_disk_stops_a_search_with_one_line(fronts):
     result = run("search", *arguments, "--resume")
     assert "Resumed: 0 nodes" not in result
     assert Path("front", "front.csv").read_bytes() == fronts["pbgea"][0]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
-def test_ctrl_c_while_it_searches_writes_what_was_found():
-    # Compiled loops are on disk from here on.
-    run("search", "--rows", "300", "--algorithm", "pbgea", "--generations", "3")
-    shutil.rmtree("front")
-    call = [sys.executable, "-m", "pymoo_anon", "search", "--algorithm", "pbgea", "--generations", "1000000"]
-    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 120
-        journal = Path("front/search.journal")
-        # Wait until hundreds of nodes are evaluated.
-        while not (journal.exists() and journal.stat().st_size > 20_000) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        # A shell may make its children ignore SIGINT. The program treats both signals alike.
-        process.send_signal(signal.SIGTERM)
-        try:
-            out, error = process.communicate(timeout=120)
-        finally:
-            process.kill()
-    assert (process.returncode, without_compiling(error)) == (130, ""), out
-    assert sorted(os.listdir("front")) == [*FILES, "search.journal"]
-    assert record()["stopped"] == "Ctrl-C"
-    assert len(front()) > 0

@@ -11,6 +11,7 @@ import pytest
 from command import (
     FILES,
     command,
+    edit,
     front,
     made_in,
     own,
@@ -20,7 +21,8 @@ from command import (
     search,
     write_own_table,
 )
-from malformed_projects import RIGHT, project_files, tables
+from malformed import table_files
+from malformed_projects import RIGHT, project_files
 from strategies import times
 
 from pymoo_anon.study import Study
@@ -125,22 +127,6 @@ def test_a_search_of_a_project():
     assert made["project"]["file"] == "../my.toml"
 
 
-def test_options_win_over_the_file():
-    run("search", "my.toml", "--seed", "7", "--output", "mine", "--algorithm", "bnb")
-    options = record("mine")["options"]
-    assert (options["seed"], options["algorithm"], options["suppression"]) == (7, "bnb", "0.1")
-    # The file's generations are for another algorithm.
-    assert options["generations"] == 100
-
-
-def test_from_another_folder(monkeypatch, right_project):
-    Path("elsewhere").mkdir()
-    monkeypatch.chdir("elsewhere")
-    run("search", "../my.toml")
-    assert sorted(os.listdir("../out")) == [*FILES, "search.npz"]
-    assert len(Study.open(right_project / "my.toml").front) > 0
-
-
 def test_a_project_file_is_never_overwritten():
     Path("out").mkdir()
     os.link("my.toml", "out/run.json")
@@ -163,16 +149,6 @@ def searched(searched_once, folder):
     return shutil.copytree(searched_once, folder, dirs_exist_ok=True)
 
 
-def change(path, old, new):
-    """Change a text in a file, or delete the file."""
-    if old is None:
-        Path(path).unlink()
-    else:
-        text = Path(path).read_text(encoding="utf-8")
-        assert old in text
-        Path(path).write_text(text.replace(old, new), encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("path", "old", "new", "message"),
     [
@@ -188,7 +164,10 @@ def change(path, old, new):
     ],
 )
 def test_results_of_something_else_are_refused(searched, path, old, new, message):
-    change(path, old, new)
+    if old is None:
+        Path(path).unlink()
+    else:
+        edit(path, old, new)
     with pytest.raises(ValueError, match=message) as error:
         _ = Study.open("my.toml").front
     assert "\n" not in str(error.value)
@@ -216,7 +195,7 @@ def test_results_of_something_else_are_refused(searched, path, old, new, message
     ],
 )
 def test_a_search_that_was_edited_since_is_noticed(searched, old, new, changed):
-    change("my.toml", old, new)
+    edit("my.toml", old, new)
     if changed is None:
         assert len(Study.open("my.toml").front) > 0
         return
@@ -228,9 +207,9 @@ def test_a_search_that_was_edited_since_is_noticed(searched, old, new, changed):
 def test_what_was_asked_for_on_the_command_line_may_stand_in_the_file_or_not():
     run("search", "my.toml", "--require", "k>=4")
     assert len(Study.open("my.toml").front) > 0
-    change("my.toml", "k>=2", "k>=4")
+    edit("my.toml", "k>=2", "k>=4")
     assert len(Study.open("my.toml").front) > 0
-    change("my.toml", "k>=4", "k>=3")
+    edit("my.toml", "k>=4", "k>=3")
     with pytest.raises(ValueError, match=r"changed since: require in \[search\]"):
         _ = Study.open("my.toml").front
 
@@ -284,7 +263,7 @@ def is_one_sentence(result):
 
 @pytest.mark.parametrize(
     ("path", "made", "n", "most"),
-    [("my.toml", project_files, N_BROKEN, 0.5), ("mine.csv", tables, N_BROKEN // 2, 0.4)],
+    [("my.toml", project_files, N_BROKEN, 0.5), ("mine.csv", table_files, N_BROKEN // 2, 0.4)],
 )
 def test_broken_files_end_in_one_sentence(monkeypatch, path, made, n, most):
     # The search itself is tested elsewhere.
@@ -338,12 +317,14 @@ def test_weights_of_shares_have_the_sum_1():
     assert record()["objectives"][1] == "NormalizedWeightedPenalty({'zip': 0.75, 'sex': 0.25})"
 
 
-def test_what_is_given_twice_counts_as_the_command_line_says():
-    run("search", "my.toml", "--seed", "7", "--seed", "8", "--require", "k>=3")
-    options = record("out")["options"]
-    # The last of repeated options counts. Those of the file count if the command line has none.
-    assert (options["seed"], options["require"], options["generations"]) == (8, ["k>=3"], 2)
-    assert (front("out")["k"] >= 3).all()
+def test_options_win_over_the_file_and_the_last_of_them_counts():
+    asked = ["--seed", "7", "--seed", "8", "--require", "k>=3", "--algorithm", "bnb", "--output", "mine"]
+    run("search", "my.toml", *asked)
+    options = record("mine")["options"]
+    assert (options["seed"], options["require"], options["suppression"]) == (8, ["k>=3"], "0.1")
+    # The file's generations are for another algorithm.
+    assert (options["algorithm"], options["generations"]) == ("bnb", 100)
+    assert (front("mine")["k"] >= 3).all()
 
 
 @pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names of files are text there")

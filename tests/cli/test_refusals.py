@@ -23,6 +23,7 @@ def refusing(tmp_path_factory):
         roles = {**OF_OWN_TABLE, "diagnosis": "sensitive", "paid": "label", "note": "drop"}
         write_project(roles, file="picked.toml", search={"objectives": ["k", "l", "GLM"], "suppression": 0})
         others = {
+            "demo/run.json": '{"options": {"demo": "census"}}',
             "empty.csv": "",
             "names.csv": "a,b,c\n",
             "nameless.csv": "a,,c\n1,2,3\n",
@@ -30,6 +31,7 @@ def refusing(tmp_path_factory):
             "out.csv": "age,zip,ill\n20–39,0213*,flu\n",
             "out.csv.codebook.csv": "column,label,members\nage,20–39,20–39\nzip,0213*,02130 | 02131\n",
         }
+        Path("demo").mkdir()
         for name, text in others.items():
             Path(name).write_text(text, encoding="utf-8")
         Path("empty").mkdir()

@@ -8,9 +8,8 @@ import pytest
 from command import own, refused, run, search
 from rich.console import Console
 
-from pymoo_anon.cli.compare import run_compare
+from pymoo_anon.cli.files import run_compare, run_risk
 from pymoo_anon.cli.options import CompareRequest, RiskRequest
-from pymoo_anon.cli.risk import run_risk
 from pymoo_anon.datasets import census_rows
 from pymoo_anon.study import Study
 

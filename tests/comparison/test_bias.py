@@ -5,15 +5,14 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import nodes, tables
+from strategies import at_levels, nodes, tables
 from test_properties import by_rows, drawn, of_rows
 from vectors import REAL, WHOLE, groups
 
 from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import *
-from pymoo_anon.engine import ValueCounts
 from pymoo_anon.objectives import DistinctLDiversity
-from pymoo_anon.table import Below, Violating
+from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 
 
 def plain_gini(rows):
@@ -141,39 +140,28 @@ def test_gains_are_those_of_the_rows(data, table):
     assert found.index.name == column
 
 
+def told(q, r, s):
+    """Return what is told of a small table whose columns have these names, with the names of what is told."""
+    frame = pd.DataFrame([(0, "x", "a"), (0, "x", "b"), (1, "y", "a"), (2, "y", "b")])
+    frame.columns = pd.Index([q, r, s], tupleize_cols=False)
+    hierarchies = {q: Hierarchy([[0, 1, 2], ["0-1", "0-1", "2"]]), r: Hierarchy.flat(["x", "y"])}
+    table = Microdata.from_frame(frame, hierarchies, [s])
+    raw, half = (at_levels(hierarchies, levels) for levels in ([0, 0], [1, 1]))
+    d1, d2 = (SensitiveCount(s).measure(table.equivalence_classes(one)) for one in (half, raw))
+    found = [gains(table, d1, d2, s), gains(table, d1, d2, q, level=1), worst_off(table, half, DistinctValues(s))]
+    return [one.to_numpy().tolist() for one in found], [[*one.index.names] for one in found], [*found[-1]][-1], d1.unit
+
+
 @pytest.mark.parametrize(("q", "r", "s"), [(0, 1, 2), (("q", 1), ("r", 2), ("s", 3)), (2, ("a",), 1.5)])
 def test_names_of_columns_need_not_be_text(q, r, s):
-    hierarchies = {q: paper.Hierarchy.flat([0, 1, 2]), r: paper.Hierarchy.flat(["x", "y"])}
-    codes, counts = np.array([[0, 0], [1, 1], [2, 1]]), np.array([2, 1, 1])
-    # Of the two tuples (0, x) one has an "a".
-    column = ValueCounts(np.array([0, 2, 3, 4]), np.array([0, 1, 0, 1]), np.ones(4, dtype=np.int64), 2)
-    table = paper.Microdata(hierarchies, codes, counts, {s: column}, {s: "ab"}, [s])
-    raw, half = (
-        paper.Generalization({q: [0, 1, 2], r: [0, 1]}, {q: [0, 1, 2], r: ["x", "y"]}),
-        paper.Generalization({q: [0, 0, 1], r: [0, 0]}, {q: ["0-1", "2"], r: ["*"]}),
-    )
-    counted = SensitiveCount(s)
-    assert (repr(counted), counted.label) == (f"SensitiveCount({s!r})", f"sensitive count of {s}")
-    d1, d2 = (counted.measure(table.equivalence_classes(one)) for one in (raw, half))
-    assert d1.unit == s
-    assert (d1.values.tolist(), d2.values.tolist()) == ([1, 1, 1, 1], [2, 1, 2, 1])
-    by_value = gains(table, d2, d1, s)
-    assert by_value.index.name == s
-    assert by_value.to_dict("index") == {
-        "a": {"tuples": 2, "better": 2, "worse": 0, "difference": 1},
-        "b": {"tuples": 2, "better": 0, "worse": 0, "difference": 0},
-    }
-    assert gains(table, d2, d1, q, level=1)["better"].tolist() == [2]
-    assert gains(table, d2, d1, r).index.tolist() == ["x", "y"]
-    worst = worst_off(table, half, DistinctValues(s))
-    assert list(worst.index.names) == [q, r]
-    assert worst.to_dict("split")["index"] == [("2", "*")]
-    assert list(worst) == ["size", "tuples", f"distinct values of {s}"]
-    assert worst_off(table, raw, ClassSize()).index.names == [q, r]
+    (values, *_), (own, *names) = told("q", "r", "s"), told(q, r, s)
+    assert own == values
+    assert names == [[[s], [q], [q, r]], f"distinct values of {s}", s]
+    assert repr(SensitiveCount(s)) == f"SensitiveCount({s!r})"
 
 
 def test_nobody_knows_who_of_equal_tuples_has_which_value_of_another_column():
     frame = pd.DataFrame({"q": [0, 0, 1], "s": ["a", "b", "a"], "t": ["x", "y", "y"]})
-    table = paper.Microdata.from_frame(frame, {"q": paper.Hierarchy.flat([0, 1])}, ["s", "t"])
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1])}, ["s", "t"])
     vector = PropertyVector([1, 2, 3], table.tuples, "x", True, unit="s")
     assert gains(table, vector, vector, "q")["tuples"].tolist() == [2, 1]

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from benchmarks.papers.arx_optima import NINE
-from pymoo_anon.comparison import (
-    PopulationUniqueness,
-    PopulationUniques,
-    individual_risk,
-    inference,
-    k_for_k_map,
-    population_uniques,
-)
+from pymoo_anon.comparison import *
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem

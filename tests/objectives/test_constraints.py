@@ -5,17 +5,15 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.evaluator import Evaluator
 from pymoo.core.population import Population
 from pymoo.optimize import minimize
 from strategies import nodes, tables, times
-from tasks import KINDS, Task, constraint_of, found, invented, minimal, sorted_rows, tasks, values_of
+from tasks import KINDS, Task, constraint_of, found, invented, minimal, nsga2, sorted_rows, tasks, values_of
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import *
-from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 
@@ -45,11 +43,6 @@ def small_problem(*constraints):
     return LatticeProblem(CENSUS, objectives, constraints=constraints, suppression=0.02)
 
 
-def searches():
-    nsga2 = NSGA2(pop_size=25, sampling=LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation())
-    return [nsga2, PBGEA(), ExhaustiveSearch(), BranchAndBound()]
-
-
 def test_one_objective_may_be_bounded_on_both_sides():
     problem = small_problem(KAnonymity() >= 5, KAnonymity() <= 20)
     k = problem.natural(problem.pareto_front())[:, 0]
@@ -76,7 +69,11 @@ def test_what_looks_alike_is_not_mixed_up():
 
 # NSGA-II's crowding distance subtracts infinities.
 @pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning:pymoo")
-@pytest.mark.parametrize("algorithm", searches(), ids=lambda algorithm: type(algorithm).__name__)
+@pytest.mark.parametrize(
+    "algorithm",
+    [nsga2(25), PBGEA(), ExhaustiveSearch(), BranchAndBound()],
+    ids=lambda algorithm: type(algorithm).__name__,
+)
 def test_infinite_values_disturb_no_search(algorithm):
     table = invented(1)
     objectives = [EnhancedBetaLikeness("s0"), GeneralLossMetric(), KAnonymity()]

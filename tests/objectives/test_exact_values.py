@@ -17,7 +17,7 @@ from exact_twins import TWINS, Exact, entropy_of, exact
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import fewer, nested
+from strategies import fewer, nested, one_class_each
 
 from pymoo_anon import objectives as measures
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
@@ -273,18 +273,9 @@ def test_entropy_l_of_different_counts_is_equal_where_it_is():
     assert found[0] == found[1]
 
 
-def table_of(classes, **kwargs):
-    """Return a table with one class for each list of sensitive counts."""
-    rows = [
-        (f"class {i}", f"ill {j}")
-        for i, counts in enumerate(classes)
-        for j, count in enumerate(counts)
-        for _ in range(count)
-    ]
-    names = [f"class {i}" for i in range(len(classes))]
-    return Microdata.from_frame(
-        pd.DataFrame(rows, columns=["q", "ill"]), {"q": Hierarchy.flat(names)}, sensitive="ill", **kwargs
-    )
+def table_of(classes):
+    """Return a table with one class for each list of counts of values."""
+    return one_class_each([np.repeat(range(len(counts)), counts).tolist() for counts in classes])
 
 
 @pytest.mark.parametrize("counts", [[4, 2, 1, 1, 1, 1], [8, 4, 2, 2, 2, 2]])
@@ -294,7 +285,7 @@ def test_a_class_of_entropy_l_5_need_not_be_suppressed_or_generalized(counts):
     Its entropy l is 5: 10^10 = 5^10 4^4 2^2.
     """
     table = table_of([counts, [1, 1, 1, 1, 1], [3, 3, 3, 3, 3]])
-    required = [KAnonymity() >= 2, EntropyLDiversity("ill") >= 5]
+    required = [KAnonymity() >= 2, EntropyLDiversity("s") >= 5]
     for rule in (Violating(0.05), AtMost(0)):
         problem = LatticeProblem(table, [GeneralLossMetric()], rule, required)
         for algorithm in (ExhaustiveSearch(), BranchAndBound()):
@@ -378,7 +369,7 @@ def test_delta_of_a_half_more_is_that_of_a_third_less():
     A class has 1/2 and 1/4 of them in the first table, and 2/9 and 7/18 in the other.
     """
     for classes in ([[2, 1, 1], [1, 2, 1], [1, 1, 2]], [[4, 7, 7], [7, 4, 7], [7, 7, 4]]):
-        problem = LatticeProblem(table_of(classes), [DeltaDisclosure("ill")])
+        problem = LatticeProblem(table_of(classes), [DeltaDisclosure("s")])
         assert problem.compute(np.array([[0]])).tolist() == [[math.log2(3 / 2)]]
 
 

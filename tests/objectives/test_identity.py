@@ -8,10 +8,9 @@ import pytest
 from exact_cases import case
 from hypothesis import given
 from hypothesis import strategies as st
-from pymoo.optimize import minimize
 from strategies import promised
+from tasks import check_proofs
 
-from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release, verify
@@ -46,19 +45,12 @@ def test_suppressed_members_add_nothing():
     assert whole.compute(np.array([[0]]))[0] == pytest.approx([1 - (6 / 7) ** 3])
 
 
-def check_proof(problem):
-    """Compare the proven front with that of all nodes."""
-    found = [minimize(problem.fresh_copy(), algorithm).F for algorithm in (BranchAndBound(), ExhaustiveSearch())]
-    proven, expected = (None if F is None else np.unique(F, axis=0).tolist() for F in found)
-    assert proven == expected
-
-
 @promised(500, 4)
 @given(SEEDS)
 def test_proofs_of_households_find_the_front_of_every_node(seed):
     own, rng = case(seed), np.random.default_rng(seed)
     rule = AtMost(int(rng.integers(0, len(own.rows) // 2 + 1)))
-    check_proof(LatticeProblem(own.table, [HouseholdRisk("who"), GeneralLossMetric()], rule))
+    check_proofs(LatticeProblem(own.table, [HouseholdRisk("who"), GeneralLossMetric()], rule))
 
 
 def test_the_command_line_reads_the_person_column():
@@ -172,4 +164,4 @@ def test_proofs_of_presence_find_the_front_of_every_node(seed, kind):
     both = [DeltaPresence(own.population), LeastPresence(own.population)]
     bounds = [both[0] <= float(rng.choice([0.4, 0.5, 0.75, 1]))] if kind is Violating else []
     asked = [both, [both[0], GeneralLossMetric()], [both[1], GeneralLossMetric()]][int(rng.integers(0, 3))]
-    check_proof(LatticeProblem(own.table, asked, rule, bounds))
+    check_proofs(LatticeProblem(own.table, asked, rule, bounds))

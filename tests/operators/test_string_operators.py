@@ -12,14 +12,7 @@ from pymoo.core.population import Population
 from strategies import Partition, cuts, every_string, partitions
 
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.operators import (
-    BitStringSampling,
-    ClosestValidRepair,
-    PartitionCrossover,
-    PerAttributeBitMutation,
-    RandomImmigrantMutation,
-    ReducedSurrogateCrossover,
-)
+from pymoo_anon.operators import *
 from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
 

@@ -5,20 +5,14 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from plain import PlainTable, read_levels
 
 import pymoo_anon
 from pymoo_anon.datasets import fetch_adult, fetch_adult_frame
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem
 
 SUPPRESSION = 301
@@ -48,34 +42,24 @@ def lattice():
     return list(product(*(range(sum(name == column for name, _ in table.groups)) for column in table.columns)))
 
 
-def measured(nodes):
-    """Measure all objectives of some nodes by pandas."""
-    table = adult_by_pandas()
-    salary = table.columns.index("salary-class")
-    values = []
-    for node in nodes:
-        # The label is measured only at the upper of its two levels, where it separates no classes.
-        label = "salary-class" if node[salary] == 1 else None
-        values.append(table.measure(node, "occupation", label, limit=SUPPRESSION))
-    return [[v.k, v.GLM, v.S_k, v.l, v.S_l, v.CM] for v in values]
-
-
-NAMES = ("k", "GLM", "S_k", "l", "S_l", "CM")
+NAMES = ["k", "GLM", "S_k", "l", "S_l", "CM"]
 
 
 def values_by_pandas(nodes):
-    """Return the values at some nodes, per class label and objective.
+    """Return the values at some nodes per class label, a column for each objective.
 
     A column that is the label and no quasi-identifier tells nobody apart, as one that is wholly generalized does not;
     what the latter costs, 1 for every row, is taken off.
     """
-    table = adult_by_pandas()
-    rows = measured(nodes)
-    without = [row for row, node in zip(rows, nodes, strict=True) if is_without_salary(node)]
-    columns = {None: dict(zip(NAMES, zip(*rows, strict=True), strict=True))}
-    columns["salary-class"] = dict(zip(NAMES, zip(*without, strict=True), strict=True))
-    columns["salary-class"]["GLM"] = tuple(loss - len(table.frame) for loss in columns["salary-class"]["GLM"])
-    return columns
+    table, rows = adult_by_pandas(), []
+    for node in nodes:
+        # The label is measured only where it separates no classes.
+        label = "salary-class" if is_without_salary(node) else None
+        found = table.measure(node, "occupation", label, limit=SUPPRESSION)
+        rows.append([getattr(found, name) for name in NAMES])
+    values = pd.DataFrame(rows, columns=NAMES)
+    without = values[list(map(is_without_salary, nodes))]
+    return {None: values, "salary-class": without.assign(GLM=without.GLM - len(table.frame))}
 
 
 def is_without_salary(node):
@@ -85,10 +69,8 @@ def is_without_salary(node):
 
 def signed(objectives, values):
     """Return one row per node, with rounded losses, since sums depend on order."""
-    return [
-        tuple(-v if o.maximize else round(v, 6) for o, v in zip(objectives, row, strict=True))
-        for row in zip(*(values[o.name] for o in objectives), strict=True)
-    ]
+    rows = values[[one.name for one in objectives]] * [-1 if one.maximize else 1 for one in objectives]
+    return list(rows.round(6).itertuples(index=False, name=None))
 
 
 def problem_of(objectives):

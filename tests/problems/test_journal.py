@@ -3,6 +3,7 @@
 The end of the file may be damaged.
 """
 
+import copy
 import os
 
 import numpy as np
@@ -14,8 +15,8 @@ from pymoo.optimize import minimize
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem, journaled
+from pymoo_anon.objectives import *
+from pymoo_anon.problems import LatticeProblem, PreferredPoint, journaled
 from pymoo_anon.problems.journal import BOUNDS, VALUES, Journal, fingerprint
 from pymoo_anon.table import Hierarchy, Microdata
 
@@ -175,6 +176,23 @@ def test_problems_that_differ_in_anything_differ_to_a_journal():
     ]
     assert len({fingerprint(problem, {}) for problem in problems}) == len(problems)
     assert fingerprint(problems[0], {}) == fingerprint(small([("c", 2), ("a", 1), ("c", 2), ("b", 1)]), {})
+
+
+def test_measures_that_differ_in_what_they_hold_differ_to_a_journal():
+    grades = [TCloseness("s", Hierarchy([[1, 2, 3], own, ["*"] * 3])) for own in ("xxy", "xyy")]
+    people = [MarketerRisk(small(rows).table) for rows in ([("a", 1), ("b", 1)] * 3, [("a", 1), ("c", 1)] * 3)]
+    weighed = [PreferredPoint((0.2, 1.0), weights) for weights in (None, [1.0], {"q": 1.0})]
+    table = small([("a", 1), ("b", 2), ("b", 3), ("c", 2)]).table
+    for measures in (grades, people, weighed[:2]):
+        found = [fingerprint(LatticeProblem(table, [measure]), {}) for measure in measures]
+        again = [fingerprint(LatticeProblem(table, [copy.deepcopy(measure)]), {}) for measure in measures]
+        assert found == again
+        assert len(set(found)) == len(measures)
+    assert [repr(one) for one in weighed] == [
+        "PreferredPoint((0.2, 1.0))",
+        "PreferredPoint((0.2, 1.0), [1.0])",
+        "PreferredPoint((0.2, 1.0), {'q': 1.0})",
+    ]
 
 
 def test_a_pickled_problem_writes_nowhere(tmp_path):

@@ -16,20 +16,7 @@ from tasks import nsga2
 from pymoo_anon._messages import percent
 from pymoo_anon.algorithms import TargetSweep
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    AverageClassSize,
-    BasicBetaLikeness,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    MarketerRisk,
-    ProsecutorRisk,
-    RecursiveCLDiversity,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LocalRecodingProblem
 from pymoo_anon.publishing import explain, release
 from pymoo_anon.publishing.codebook import codebook
@@ -61,6 +48,7 @@ def test_targets_are_all_numbers_of_two_digits_from_the_least_k_to_the_rows(cens
     assert problem.x_of(7.2).tolist() == problem.x_of(8).tolist()
     assert problem.target(LocalRecodingProblem(census, GOALS, [KAnonymity() >= 5]).x_of(2)).k == 1
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 25]).targets[0] == 25
+    assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 2.5]).targets[0] == 3
     assert LocalRecodingProblem(census, GOALS, [ProsecutorRisk() <= 0.09]).targets[0] == 12
     assert LocalRecodingProblem(census, GOALS, [KAnonymity() >= 10**6]).targets == (600,)
     # No other measure bounds rows from below, and neither does an upper bound on k.
@@ -161,15 +149,6 @@ def test_other_constraints_are_told_alone(census):
     assert problem.held == ()
     _, G = problem.evaluate(np.stack([problem.x_of(2), problem.x_of(200)]), return_values_of=["F", "G"])
     assert G[0, 0] > 0 >= G[1, 0]
-
-
-def test_what_the_whole_table_breaks_is_infeasible(census):
-    problem = LocalRecodingProblem(census, GOALS, [DistinctLDiversity("occupation") >= 99], method="top-down")
-    F, G = problem.evaluate(problem.x_of(2)[np.newaxis], return_values_of=["F", "G"])
-    assert G[0, 0] > 0
-    assert F[0].tolist() == [-600, 600 * 8]
-    res = minimize(problem, nsga2(4), ("n_gen", 1), seed=1)
-    assert res.X is None
 
 
 def test_a_price_makes_classes_fewer(census):
@@ -328,7 +307,3 @@ def test_thirty_columns_end():
     assert 0 < bound.value <= bound.loss < 80 * 30
     assert 1 <= len(minimize(problem, TargetSweep(n_targets=4), seed=1).F) <= 4
     assert release(frame, problem, problem.x_of(3)).claims.holds.all()
-
-
-def test_a_bound_between_two_numbers_of_rows_asks_for_the_larger():
-    assert problem_of(KAnonymity() >= 2.5).targets[0] == 3

@@ -80,21 +80,6 @@ def test_every_point_is_measured_once(batches):
     assert seen == list(dict.fromkeys(point for batch in batches for point in batch))
 
 
-def test_values_survive_growing():
-    memory = Memory(2)
-    X = np.arange(3000).reshape(-1, 3)
-    for rows in (slice(0, 60), slice(60, 70), slice(0, 300), slice(0, 1000)):
-        assert np.array_equal(recall(memory, X[rows], of_nodes), of_nodes(X[rows]))
-    assert np.array_equal(memory[X[::-1]], of_nodes(X[::-1]))
-    assert len(memory) == 1000
-
-
-def test_what_is_given_back_is_the_callers_own():
-    memory, X = Memory(2), np.arange(6).reshape(2, 3)
-    recall(memory, X, of_nodes)[:] = -1
-    assert np.array_equal(memory[X], of_nodes(X))
-
-
 @pytest.mark.usefixtures("many_switches")
 def test_eight_threads_remember_the_same_values():
     """Ask for the same points in a different order per thread."""

@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from pymoo.core.result import Result
 from pymoo.indicators.hv import HV
 from pymoo.indicators.igd import IGD
 from pymoo.optimize import minimize
@@ -15,16 +14,7 @@ from tasks import minimal, nsga2
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    NormalizedClassDispersion,
-    NormalizedWeightedPenalty,
-    SquaredClassSizes,
-    SquaredValueCounts,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem, base
 from pymoo_anon.problems.requirements import impossible
 from pymoo_anon.table import Below, Hierarchy, Microdata
@@ -126,18 +116,6 @@ def test_the_memory_is_shared_by_copies_and_pickled_once(problem):
     assert many < 3 * one
 
 
-def test_an_interrupted_evaluation_leaves_no_trace(problem, monkeypatch):
-    def interrupt(self, X):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(problem), "_measure", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            problem.evaluate(np.array([1, 0, 0]))
-    assert problem.n_unique == 0
-    assert np.array_equal(problem.evaluate(np.array([1, 0, 0])), problem.compute(np.array([[1, 0, 0]]))[0])
-
-
 def test_the_pareto_front_is_exact_and_costs_no_distinct_nodes(problem, monkeypatch):
     front, nodes = problem.pareto_front(), problem.pareto_set()
     assert np.array_equal(front, minimal(problem.compute(problem.nodes(0, 24))))
@@ -150,25 +128,6 @@ def test_the_pareto_front_is_exact_and_costs_no_distinct_nodes(problem, monkeypa
     natural = front * [-1, -1, 1]
     front *= [-1, -1, 1]
     assert np.array_equal(problem.natural(problem.pareto_front()), natural)
-
-
-def test_to_frame_has_levels_and_natural_signs(problem):
-    res = minimize(problem, nsga2(), ("n_gen", 5), seed=1)
-    frame = problem.to_frame(res)
-    assert list(frame.columns) == ["age", "sex", "zip", "k", "l", "GLM", "suppressed"]
-    assert np.array_equal(frame[["age", "sex", "zip"]], res.X)
-    assert np.array_equal(frame[["k", "l", "GLM"]], res.F * [-1, -1, 1])
-    assert [str(t) for t in frame.dtypes] == ["int64"] * 5 + ["float64", "int64"]
-
-
-def test_to_frame_of_one_solution_and_of_none(problem):
-    res = Result()
-    res.X = np.array([1, 0, 2])
-    natural = problem.natural(problem.evaluate(res.X))
-    suppressed = problem.equivalence_classes(res.X).n_suppressed[0]
-    assert problem.to_frame(res).to_numpy().tolist() == [[1, 0, 2, *natural, suppressed]]
-    res.X = res.F = None
-    assert problem.to_frame(res).shape == (0, 7)
 
 
 def test_a_hierarchy_without_a_root_is_announced():

@@ -12,17 +12,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.optimize import minimize
 from tasks import LEVELS
 
-from pymoo_anon.algorithms import (
-    GENITOR,
-    PBGEA,
-    BitStringLocalSearch,
-    BranchAndBound,
-    Datafly,
-    ExhaustiveSearch,
-    ParetoLocalSearch,
-    SamaratiSearch,
-    TargetSweep,
-)
+from pymoo_anon.algorithms import *
 from pymoo_anon.datasets import census_rows, load_hierarchy
 from pymoo_anon.objectives import EntropyLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, refine

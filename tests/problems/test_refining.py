@@ -11,15 +11,7 @@ from recodings import small_blocks
 from strategies import times
 
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    MarketerRisk,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, refine
 from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.publishing import release

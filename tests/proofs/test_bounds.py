@@ -92,19 +92,75 @@ def test_constraints_need_no_bounds_and_objectives_do():
             assert str(caught.value) == f"{unbounded!r} states no bounds; ExhaustiveSearch or PBGEA search without any"
 
 
-#: Classes of 1, 2, 2 and 5 rows, with 1, 2, 1 and 3 values.
-CLASSES = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=3)
+#: Classes of 1, 2, 2 and 5 rows, with 1, 2, 1 and 3 values, and persons of a register: the classes fit 1, 3, 3 and 13.
+OF = "a", "ab", "bb", "aabbc"
+CLASSES = raw(one_class_each(OF), limit=3)
+REGISTER = one_class_each(["a", "abc", "abc", "a" * 13])
 
 
 #: Two values of a quasi-identifier, one three times as frequent, in one class: something is lost.
 (PAIR,) = Grouper(DistinctTuples([[0], [1]], [3, 1], (2,))).classes(np.zeros((1, 2), dtype=np.int64), np.array([[1]]))
 
 
-def best(measure, limit, classes=None, **asked):
+def best(measure, limit, classes=OF, by_k=False):
     """Return a measure's bound over the specializations, case by case."""
-    own = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=limit) if classes is None else classes
-    below = suppression_budget(own, AtMost(limit), (), by_k=asked.get("by_k", False))
+    own = raw(one_class_each(classes) if isinstance(classes, tuple) else classes, limit=limit)
+    below = suppression_budget(own, AtMost(limit), (), by_k=by_k)
     return measure.bounding(measure).best_of_specializations(own, below).tolist()
+
+
+L, ENTROPY = DistinctLDiversity("s"), EntropyLDiversity("s")
+#: Measures, classes, and the bound by limit.
+BY_LIMIT = [
+    # Classes that use up the limit exactly are suppressed.
+    (L, OF, {0: 1, 2: 1, 3: 2, 4: 2, 5: 3}),
+    # As many classes as possible are suppressed, and one is left.
+    (MarketerRisk(), OF, {0: 0.4, 1: 0.3, 2: 0.3, 3: 0.2, 4: 0.2, 5: 0.1, 9: 0.1}),
+    # The tuples that fit the fewest persons are suppressed. One of them fits all 20.
+    (MarketerRisk(REGISTER), OF, {0: (1 + 4 / 3 + 5 / 13) / 10, 2: (3 / 3 + 5 / 13 + 2 / 20) / 10}),
+    # Three suppressed rows are enough to be out of risk.
+    (RecordsAtRisk(1 / 3), OF, {0: 0.5, 1: 0.5, 2: 0.5, 3: 0.2, 4: 0.1, 5: 0, 9: 0}),
+    # A class that the limit just takes says nothing.
+    (ENTROPY, ("aaa", "abcd"), {2: 1, 3: 4}),
+    (RecursiveCLDiversity("s", 2), ("aaa", "abcd"), {2: 1, 3: 4}),
+    # Two values, of which one is twice as frequent: less than 2. Where one tuple may go, one of each is left.
+    (ENTROPY, ("aab", "abcd"), {0: 1.8898815748423097, 1: 2}),
+    # Two values at most, however even the rest is.
+    (ENTROPY, ("aabb", "abcdefgh"), {3: 2}),
+]
+
+
+@pytest.mark.parametrize(("measure", "classes", "expected"), BY_LIMIT, ids=str)
+def test_the_best_of_specializations_by_limit(measure, classes, expected):
+    assert {limit: best(measure, limit, classes) for limit in expected} == {
+        limit: pytest.approx([bound]) for limit, bound in expected.items()
+    }
+
+
+BITS = [np.log2(10), 4 * np.log2(10 / 2)]
+#: Limits, measures, and the bound by case: none is gone, the class of 1, and those of 2 besides.
+BY_CASE = [
+    (5, KAnonymity(), [1, 2, 5]),
+    (5, ProsecutorRisk(), [1, 1 / 2, 1 / 5]),
+    # With the class of 1 gone one of 2 with one value can go too, but none beside it.
+    (3, L, [2, 2]),
+    (2, L, [1, 1]),
+    # Sums lose the classes that are gone, and gain one of the limit.
+    (3, SquaredClassSizes(), [1 + 4 + 4 + 25 + 9, 4 + 4 + 25 + 9]),
+    (3, SquaredValueCounts("s"), [1 + 2 + 4 + 9 + 9, 2 + 4 + 9 + 9]),
+    # Losses on top are those of the tuples that are gone.
+    (5, GeneralLossMetric(), [0, 1, 5]),
+    (5, GeneralLossMetric([3]), [0, 3, 15]),
+    (5, NormalizedWeightedPenalty(), [0, 0.1, 0.5]),
+    (5, Precision(), [0, 0.1, 0.5]),
+    (5, NonUniformEntropy(), [0, BITS[0], sum(BITS)]),
+    (5, ClassificationMetric("s"), [0, 1, 1 + 1 + 2]),
+]
+
+
+@pytest.mark.parametrize(("limit", "measure", "expected"), BY_CASE, ids=str)
+def test_the_best_of_specializations_by_case(limit, measure, expected):
+    assert best(measure, limit, by_k=True) == pytest.approx(expected)
 
 
 def test_cases_lie_between_the_sizes_that_are_suppressed():
@@ -114,7 +170,7 @@ def test_cases_lie_between_the_sizes_that_are_suppressed():
     assert below.gone.tolist() == [[0], [1]]
     assert below.most_k.tolist() == [1, 2]
     # Exactly 5 tuples are those of 1 and of 2: k = 5.
-    classes = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=5)
+    classes = raw(one_class_each(OF), limit=5)
     below = suppression_budget(classes, AtMost(5), (), by_k=True)
     assert (below.small.tolist(), below.most_k.tolist()) == ([0, 1, 2], [1, 2, 5])
     assert below.gone.tolist() == [[0, 0, 0], [1, 0, 0], [1, 2, 2]]
@@ -124,74 +180,10 @@ def test_cases_lie_between_the_sizes_that_are_suppressed():
     assert (merged.small.tolist(), merged.gone.tolist()) == ([0, 1], [[0, 0], [0, 1], [4, 1]])
 
 
-@pytest.mark.parametrize(("limit", "expected"), [(0, 1), (2, 1), (3, 2), (4, 2), (5, 3)])
-def test_classes_that_use_up_the_limit_exactly_are_suppressed(limit, expected):
-    """Suppress classes of 1 and 2 rows under a limit of 3."""
-    assert best(DistinctLDiversity("s"), limit) == [expected]
-
-
-def test_what_is_gone_has_used_up_its_share_of_the_limit():
-    # In the second case the class of 1 is gone, so that one of 2 with one value can go too, but none beside it.
-    assert best(DistinctLDiversity("s"), 3, by_k=True) == [2, 2]
-    assert best(DistinctLDiversity("s"), 2, by_k=True) == [1, 1]
-
-
-def test_k_is_that_of_the_case():
-    assert best(KAnonymity(), 5, by_k=True) == [1, 2, 5]
-    assert best(ProsecutorRisk(), 5, by_k=True) == [1, 1 / 2, 1 / 5]
-
-
-def test_sums_lose_the_classes_that_are_gone_and_gain_one_of_the_limit():
-    assert best(SquaredClassSizes(), 3, by_k=True) == [1 + 4 + 4 + 25 + 9, 4 + 4 + 25 + 9]
-    assert best(SquaredValueCounts("s"), 3, by_k=True) == [1 + 2 + 4 + 9 + 9, 2 + 4 + 9 + 9]
-
-
-@pytest.mark.parametrize(("limit", "left"), [(0, 4), (1, 3), (2, 3), (3, 2), (4, 2), (5, 1), (9, 1)])
-def test_as_many_classes_as_possible_are_suppressed_and_one_is_left(limit, left):
-    assert best(MarketerRisk(), limit) == [left / 10]
-
-
-@pytest.mark.parametrize(("limit", "risk"), [(0, 1 + 4 / 3 + 5 / 13), (2, 3 / 3 + 5 / 13 + 2 / 20)])
-def test_the_tuples_that_fit_the_fewest_persons_of_a_register_are_suppressed(limit, risk):
-    # Classes of 1, 2, 2 and 5 rows fit 1, 3, 3 and 13 persons, and a suppressed tuple all 20.
-    assert best(MarketerRisk(one_class_each(["a", "abc", "abc", "a" * 13])), limit) == pytest.approx([risk / 10])
-
-
-@pytest.mark.parametrize(("limit", "rows"), [(0, 5), (1, 5), (2, 5), (3, 2), (4, 1), (5, 0), (9, 0)])
-def test_suppressed_rows_are_out_of_risk_where_they_are_many_enough(limit, rows):
-    # Classes of 1, 2, 2 and 5 rows; three are enough.
-    assert best(RecordsAtRisk(1 / 3), limit) == [rows / 10]
-
-
-def test_losses_on_top_are_those_of_the_tuples_that_are_gone():
-    classes = raw(one_class_each(["a", "ab", "bb", "aabbc"]), limit=5)
-    assert best(GeneralLossMetric(), 5, classes, by_k=True) == [0, 1, 5]
-    assert best(GeneralLossMetric([3]), 5, classes, by_k=True) == [0, 3, 15]
-    assert best(NormalizedWeightedPenalty(), 5, classes, by_k=True) == [0, 0.1, 0.5]
-    assert best(Precision(), 5, classes, by_k=True) == pytest.approx([0, 0.1, 0.5])
-    bits = [np.log2(10), 2 * np.log2(10 / 2), 2 * np.log2(10 / 2)]
-    assert best(NonUniformEntropy(), 5, classes, by_k=True) == pytest.approx([0, bits[0], sum(bits)])
-    assert best(ClassificationMetric("s"), 5, classes, by_k=True) == [0, 1, 1 + 1 + 2]
-
-
-@pytest.mark.parametrize("measure", [EntropyLDiversity("s"), RecursiveCLDiversity("s", 2)], ids=repr)
-@pytest.mark.parametrize(("limit", "expected"), [(2, 1), (3, 4)])
-def test_a_class_that_the_limit_just_takes_says_nothing(measure, limit, expected):
-    assert best(measure, limit, raw(one_class_each(["aaa", "abcd"]), limit=limit)) == [expected]
-
-
-def test_diversity_is_bounded_by_what_is_left_and_by_the_values():
-    # One tuple may go: of two a and a b one of each is left.
-    assert best(EntropyLDiversity("s"), 1, raw(one_class_each(["aab", "abcd"]), limit=1)) == pytest.approx([2])
-    # Two values, of which one is twice as frequent: less than 2. Two values at most, however even the rest is: 2.
-    assert best(EntropyLDiversity("s"), 0, raw(one_class_each(["aab", "abcd"]))) == pytest.approx([1.8898815748423097])
-    assert best(EntropyLDiversity("s"), 3, raw(one_class_each(["aabb", "abcdefgh"]), limit=3)) == [2]
-
-
 def test_losses_on_top_are_means_over_the_attributes_where_losses_are():
     frame = pd.DataFrame({"p": [0, 1, 1, 1], "q": [0, 1, 1, 1]})
     hierarchies = {"p": Hierarchy([[0, 1], ["*", "*"]]), "q": Hierarchy([[0, 1], [0, 1], ["*", "*"]])}
-    classes = raw(Microdata.from_frame(frame, hierarchies), limit=1)
+    classes = Microdata.from_frame(frame, hierarchies)
     assert best(Precision(), 1, classes, by_k=True) == pytest.approx([0, 1 / 4])
     assert best(NormalizedWeightedPenalty([0.25, 0.75]), 1, classes, by_k=True) == pytest.approx([0, 1 / 4])
     assert best(GeneralLossMetric(), 1, classes, by_k=True) == [0, 2]
@@ -207,7 +199,7 @@ def test_floors_that_rise_are_values_without_suppression():
         assert measure.bounding(measure).floor_of_generalizations(CLASSES) == expected
     kl = KLDivergence()
     floor = kl.bounding(kl).floor_of_generalizations(CLASSES)
-    value = kl.evaluate(raw(one_class_each(["a", "ab", "bb", "aabbc"])))[0]
+    value = kl.evaluate(raw(one_class_each(OF)))[0]
     assert floor == pytest.approx(value)
     # The loss is a rounded sum, and its rounding must not prove anything. This table loses nothing.
     assert floor <= value
@@ -240,7 +232,7 @@ def test_classes_exactly_on_a_bound_keep_it():
 
 
 def test_what_surely_goes_counts_against_the_limit():
-    classes = raw(one_class_each(["a", "ab", "bb", "aabbc"]))
+    classes = raw(one_class_each(OF))
     constraints = [KAnonymity() >= 2, DistinctLDiversity("s") >= 2]
     below = suppression_budget(classes, Violating(3), constraints, by_k=True)
     assert below.small.tolist() == [0, 2]

@@ -16,19 +16,7 @@ from test_gap import true_gap
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    Discernibility,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    KLDivergence,
-    Precision,
-    ProsecutorRisk,
-    SquaredClassSizes,
-    SquaredValueCounts,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.objectives.bounds import AdditiveLoss
 from pymoo_anon.problems import LatticeProblem, base
 from pymoo_anon.proofs.base import share_off

@@ -10,14 +10,7 @@ from tasks import BOUNDED, any_tasks, found, minimal, sorted_rows, tasks
 
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.fronts.archive import boxes
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.proofs import IntervalProof
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")

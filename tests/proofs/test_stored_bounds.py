@@ -14,16 +14,7 @@ from strategies import times
 from tasks import found, invented, sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    Discernibility,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    ProsecutorRisk,
-    SquaredClassSizes,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.objectives.bounds import _SMALL, AdditiveLoss, Kind, _write_fewest
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.proofs import covering, stored

@@ -7,27 +7,14 @@ import numpy as np
 import pytest
 from limits import limited
 from numba.core.event import install_timer
-from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
-from pymoo.termination import get_termination
 from strategies import invented_frame
-from tasks import Task, found, invented, sorted_rows
+from tasks import Task, found, invented, nsga2, sorted_rows
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch, ParetoLocalSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.objectives import (
-    ClassificationMetric,
-    Discernibility,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    SquaredClassSizes,
-    SquaredValueCounts,
-    TCloseness,
-)
-from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem, base, journaled
 from pymoo_anon.proofs import stored
 from pymoo_anon.table import Microdata
@@ -142,9 +129,7 @@ def test_all_is_visited_where_bounds_settle_less_than_half(objectives):
     assert not visited[0]
     assert visited[-1]
     np.testing.assert_array_equal(sorted_rows(algorithm.proof.F), exact)
-    resumed.termination = get_termination("n_gen", 10_000)
-    while resumed.has_next():
-        resumed.next()
+    resumed.run()
     np.testing.assert_array_equal(resumed.proof.F, algorithm.proof.F)
     assert resumed.n_evaluated == algorithm.n_evaluated
 
@@ -205,10 +190,6 @@ def test_what_nodes_teach_is_spread_to_all_above_and_below(monkeypatch):
         proof._apply(X @ proof.bounds.rules.strides, X, lessons)
         np.testing.assert_array_equal(nodes.tops[:, 0], tops)
         np.testing.assert_array_equal(nodes.bounds[:, 0], bounds)
-
-
-def nsga2():
-    return NSGA2(8, sampling=LatticeSampling(), crossover=LevelCrossover(), mutation=SingleStepMutation())
 
 
 @pytest.mark.parametrize("kind", [BranchAndBound, ExhaustiveSearch, ParetoLocalSearch, PBGEA, nsga2])

@@ -12,14 +12,7 @@ from strategies import a_third_at_once, grown, renamed
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.fronts.archive import merge_front
-from pymoo_anon.objectives import (
-    DistinctLDiversity,
-    GeneralLossMetric,
-    KAnonymity,
-    NonUniformEntropy,
-    NormalizedWeightedPenalty,
-    ProsecutorRisk,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.proofs.base import Limits, tolerance
 from pymoo_anon.proofs.strings import PairSearch, StringProof
@@ -219,8 +212,7 @@ def test_minimize_proves_and_goes_on_elsewhere():
     for _ in range(3):
         algorithm.next()
     for again in (copy.deepcopy(algorithm), pickle.loads(pickle.dumps(algorithm))):
-        while again.has_next():
-            again.next()
+        again.run()
         assert again.certified
         np.testing.assert_allclose(in_order(again.opt.get("F")), expected)
 

@@ -81,6 +81,10 @@ def test_a_file_with_other_means_is_found_out():
         made.counted_again(wrong)
     with pytest.raises(RecountError, match=r"5 rows are other than the recoding makes them$"):
         made.counted_again(frame.assign(pay=frame.pay.where(frame.pay > 6, 5.0)))
+    with pytest.raises(RecountError, match=r" 1 row is other than the recoding makes it$"):
+        made.counted_again(
+            frame.assign(age=["30–39", *frame.age[1:]], pay=[5.1, *frame.pay[1:]], days=[2.0, *frame.days[1:]])
+        )
 
 
 def test_suppressed_rows_are_one_class_or_left_out():

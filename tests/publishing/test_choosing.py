@@ -1,15 +1,14 @@
 """Choice of a point of a front: requirements, preferences and messages."""
 
-import re
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.core.result import Result
 from pymoo.decomposition.asf import ASF
+from raw_tables import raw_problem
 from tasks import KINDS, invented, tasks
 
 from pymoo_anon.objectives import (
@@ -24,7 +23,7 @@ from pymoo_anon.objectives import (
 )
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, risk_at_most
 from pymoo_anon.problems.tradeoffs import shortfalls, steadiness
-from pymoo_anon.table import Hierarchy, Microdata, Violating
+from pymoo_anon.table import Violating
 
 K, L, T, GLM = KAnonymity(), DistinctLDiversity("s0"), TCloseness("s0"), GeneralLossMetric()
 
@@ -168,9 +167,7 @@ def test_a_risk_is_required():
 
 
 def test_the_risk_of_persons_counts_persons():
-    frame = pd.DataFrame({"q": [0, 0, 0, 1, 1, 1], "who": [1, 1, 2, 3, 4, 5]})
-    table = Microdata.from_frame(frame, {"q": Hierarchy.flat([0, 1])}, person="who")
-    problem = LatticeProblem(table, [KAnonymity(), GLM])
+    problem = raw_problem({"q": [0, 0, 0, 1, 1, 1], "who": [1, 1, 2, 3, 4, 5]}, person="who")
     # Three rows in each class, but two persons in one of them.
     assert problem.front([[0], [1]]).choose(risk=0.5).x == (0,)
     assert problem.front([[0], [1]]).choose(risk=0.34).x == (1,)
@@ -182,14 +179,11 @@ def test_the_risk_of_persons_counts_persons():
 
 def test_the_knee_is_the_steadiest_point_that_is_the_worst_in_nothing():
     choice = PROBLEM.front(FRONT).choose(knee=True)
-    inner = [row for row in range(len(FRONT)) if not any(_is_worst(VALUES[row, j], j) for j in range(3))]
+    worst = [*VALUES[:, :2].min(axis=0), VALUES[:, 2].max()]
+    inner = np.flatnonzero((worst != VALUES).all(axis=1))
     steady = steadiness(VALUES, [True, True, False])
     assert choice.row == plain_best(PROBLEM, FRONT, lambda row: row in inner, lambda row: -steady[row])
     assert choice.reason == f"the knee of all {len(FRONT)} points"
-
-
-def _is_worst(value, j):
-    return value == (VALUES[:, j].max() if j == 2 else VALUES[:, j].min())
 
 
 def test_a_single_point_is_the_knee():
@@ -224,33 +218,17 @@ def test_what_weights_say():
 # --- refusals -----------------------------------------------------------------------------------------------------
 
 
-def loss_words(value):
-    """Format a loss with its share of the largest possible loss."""
-    return f"{value:.6g} ({100 * value / (PROBLEM.table.n_rows * PROBLEM.n_var):.1f} %)"
-
-
-def test_where_nothing_satisfies_the_nearest_is_named():
-    """Sum each bound's miss as a share of its largest miss."""
-    k, diversity, _ = VALUES.T
-    missed_k, missed_l = np.maximum(40 - k, 0), 9 - diversity
-    sums = missed_k / missed_k.max() + missed_l / missed_l.max()
-    nearest = min(range(len(sums)), key=lambda row: (sums[row], -k[row]))
-    has = f"k = {k[nearest]:.0f}, l = {diversity[nearest]:.0f} and GLM = {loss_words(VALUES[nearest, 2])}"
-    with pytest.raises(ValueError) as caught:
-        PROBLEM.front(FRONT).choose(require=[K >= 40, L >= 9])
-    assert str(caught.value) == f"no point of the front's {len(FRONT)} has k >= 40 and l >= 9; the nearest has {has}"
-
-
-def test_the_nearest_does_not_hang_on_units():
-    """Scale a loss missed by hundreds and an l missed by few."""
-    _, diversity, loss = VALUES.T
+def test_where_nothing_satisfies_the_nearest_is_named_whatever_the_units():
+    """Sum each bound's miss as a share of its largest miss: a loss is missed by hundreds, and an l by few."""
+    k, diversity, loss = VALUES.T
     missed_l, missed_loss = np.maximum(5 - diversity, 0), loss + 1
-    sums = missed_l / missed_l.max() + missed_loss / missed_loss.max()
-    assert np.argmin(sums) != np.argmin(missed_l + missed_loss)
-    nearest = VALUES[np.argmin(sums)]
-    has = f"the nearest has l = {nearest[1]:.0f}, GLM = {loss_words(nearest[2])} and k = "
-    with pytest.raises(ValueError, match=re.escape(has)):
+    nearest = np.argmin(missed_l / missed_l.max() + missed_loss / missed_loss.max())
+    assert nearest != np.argmin(missed_l + missed_loss)
+    share = loss[nearest] / (PROBLEM.table.n_rows * PROBLEM.n_var)
+    has = f"l = {diversity[nearest]:.0f}, GLM = {loss[nearest]:.6g} ({100 * share:.1f} %) and k = {k[nearest]:.0f}"
+    with pytest.raises(ValueError) as caught:
         PROBLEM.front(FRONT).choose(require=[L >= 5, GLM <= -1])
+    assert str(caught.value) == f"no point of the front's {len(FRONT)} has l >= 5 and GLM <= -1; the nearest has {has}"
 
 
 def test_the_nearest_of_infinite_values():

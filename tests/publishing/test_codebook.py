@@ -71,12 +71,6 @@ def test_members_are_ranges_of_whole_numbers_and_lists_of_others():
     assert book.level.tolist() == [1] * len(book)
 
 
-def test_a_label_that_no_row_has_is_not_told():
-    rows = frame(50, 0).assign(town="Bonn")
-    book = codebook(problem(rows, 1), (0, 0, 0, 0))
-    assert book[book.column == "town"].members.tolist() == ["Bonn"]
-
-
 def test_marked_rows_are_told_apart_where_no_label_is_the_root():
     rows = frame(60, 1)
     book = codebook(problem(rows, 3), (1, 2, 1, 1))

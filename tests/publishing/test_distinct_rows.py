@@ -94,7 +94,10 @@ def test_both_ways_write_the_same_bytes(engine, table, suppressed, limit, tmp_pa
         if ending == "csv":
             assert paths[1].read_bytes() == paths[0].read_bytes()
         else:
-            assert_same_tables(*map(pq.read_table, paths))
+            one, other = map(pq.read_table, paths)
+            assert one.to_pydict() == other.to_pydict()
+            types = [[str(field.type).removeprefix("large_") for field in table.schema] for table in (one, other)]
+            assert types[0] == types[1]
 
 
 # PySpark calls pandas in ways that pandas 3 warns of.
@@ -128,13 +131,6 @@ def test_duckdb_writes_each_distinct_row_once(tmp_path):
             assert (tmp_path / "out.csv").read_bytes() == b'"a,b",n\n' + b'"re\rturn",1\n' * 3 + b"x,2\n" * 2
     heading = duckdb.sql('SELECT 1 AS "a\nb"')
     assert not engines._repeated(heading, np.array([3]), tmp_path / "out.csv")
-
-
-def assert_same_tables(one, other):
-    """Check columns, types and values, up to the size of text types."""
-    assert one.to_pydict() == other.to_pydict()
-    types = [[str(field.type).removeprefix("large_") for field in table.schema] for table in (one, other)]
-    assert types[0] == types[1]
 
 
 def test_a_table_of_different_rows_is_not_counted():

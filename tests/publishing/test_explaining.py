@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from raw_tables import raw_problem
 from tasks import invented
 
 from pymoo_anon._messages import percent
@@ -69,47 +70,44 @@ def test_the_whole_text():
     )
 
 
-def test_the_best_in_everything_has_no_next():
-    problem = problem_of()
-    explanation = explain(problem, [[2, 0]], problem.front([[2, 0]]).choose())
+@pytest.mark.parametrize(
+    ("x", "options", "suppressed", "worst"),
+    [
+        ([2, 0], {}, "none of 6 people", "6 of 6 people (100.0 %), in 2 classes of 3"),
+        ([3, 1], {}, "none of 6 people", "6 of 6 people (100.0 %), in a class of 6"),
+        (
+            [1, 0],
+            {"suppression": 1},
+            "1 of 6 people (16.7 %)",
+            "the suppressed, 1 of 6 people (16.7 %), a class of their own",
+        ),
+        # Rows are no people where a person may have several.
+        ([2, 0], {"person": "who"}, "none of 6 rows", "6 of 6 rows (100.0 %), in 2 classes of 3"),
+    ],
+)
+def test_who_is_suppressed_and_who_is_worst_off(x, options, suppressed, worst):
+    problem = problem_of(FRAME.assign(who=[1, 1, 1, 2, 2, 2]), **options)
+    explanation = explain(problem, [x], problem.front([x]).choose())
+    assert (explanation.suppressed, explanation.people) == (suppressed, (f"Worst off are {worst}.",))
     assert explanation.steps == ()
-    assert explanation.people == ("Worst off are 6 of 6 people (100.0 %), in 2 classes of 3.",)
     assert "  No point is better in anything." in str(explanation)
 
 
-def test_the_suppressed_are_told_and_may_be_worst_off():
-    problem = problem_of(suppression=1)
-    explanation = explain(problem, [[1, 0]], problem.front([[1, 0]]).choose())
-    assert explanation.suppressed == "1 of 6 people (16.7 %)"
-    assert explanation.people[0] == "Worst off are the 1 people that are suppressed, a class of their own."
+def test_everybody_has_the_label_of_a_single_group():
+    problem = problem_of()
+    explanation = explain(problem, [[3, 1]], problem.front([[3, 1]]).choose())
+    assert explanation.levels == ("age: level 3 of 3, everybody has *", "sex: level 1 of 1, everybody has *")
 
 
 def test_classes_of_as_many_people_as_are_suppressed_are_not_those():
-    own = Microdata.from_frame(pd.DataFrame({"n": list("abcdeeffggg")}), {"n": Hierarchy.flat(list("abcdefg"))})
-    problem = LatticeProblem(own, [K, GLM], Below(2))
+    problem = raw_problem({"n": list("abcdeeffggg")}, suppression=Below(2))
     choice = problem.front([[0]]).choose()
     assert choice.n_suppressed == 4
     assert explain(problem, [[0]], choice).people == ("Worst off are 4 of 11 people (36.4 %), in 2 classes of 2.",)
 
 
-def test_everybody_alike_is_one_class_and_nobody_suppressed():
-    problem = problem_of()
-    explanation = explain(problem, [[3, 1]], problem.front([[3, 1]]).choose())
-    assert explanation.levels == ("age: level 3 of 3, everybody has *", "sex: level 1 of 1, everybody has *")
-    assert explanation.people[0] == "Worst off are 6 of 6 people (100.0 %), in a class of 6."
-
-
-def test_rows_are_no_people_where_a_person_may_have_several():
-    problem = problem_of(FRAME.assign(who=[1, 1, 1, 2, 2, 2]), person="who")
-    explanation = explain(problem, [[2, 0]], problem.front([[2, 0]]).choose())
-    assert explanation.people == ("Worst off are 6 of 6 rows (100.0 %), in 2 classes of 3.",)
-    assert explanation.suppressed == "none of 6 rows"
-
-
 def test_names_and_labels_stay_in_one_line():
-    frame = pd.DataFrame({"zip\ncode": ["a\tb", "c"], "n": [1, 2]})
-    hierarchies = {"zip\ncode": Hierarchy.flat(["a\tb", "c"]), "n": Hierarchy.flat([1, 2])}
-    problem = LatticeProblem(Microdata.from_frame(frame, hierarchies), [K, GLM])
+    problem = raw_problem({"zip\ncode": ["a\tb", "c"], "n": [1, 2]})
     explanation = explain(problem, [[0, 0], [1, 1]], problem.front([[0, 0], [1, 1]]).choose())
     assert explanation.levels[0] == r"zip\ncode: level 0 of 1, 2 values such as a\tb and c"
     assert all(line.isprintable() for line in [*explanation.levels, *explanation.people])

@@ -16,6 +16,7 @@ from command import run
 from hypothesis import given
 from hypothesis import strategies as st
 from malformed_projects import RIGHT
+from raw_tables import raw_problem
 
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -162,16 +163,15 @@ def test_a_project_keeps_columns_as_coarse_as_it_says(coarse):
 
 def test_columns_whose_names_are_equal_as_text_are_kept():
     frame = pd.DataFrame({1: [1, 1, 2, 2], "1": [5.4, 6.1, 7.2, 8.3]})
-    problem = LatticeProblem(Microdata.from_frame(frame, {1: Hierarchy.flat([1, 2])}), [KAnonymity()])
     coarse = {"1": Kept(reason="because we need it so much", round=5)}
-    assert release(frame, problem, [0], keep=coarse).frame["1"].tolist() == [5, 5, 5, 10]
+    assert release(frame, raw_problem(frame[[1]]), [0], keep=coarse).frame["1"].tolist() == [5, 5, 5, 10]
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_whole_numbers_that_become_too_large_for_their_type_are_named(kind):
     columns = {"n": ("int8", [1, 127]), "m": ("uint8", [1, 9]), "large": ("uint64", [2**64 - 1, 2**64 - 6])}
     frame = pd.DataFrame({"zip": [1, 1], **{name: np.array(own, dtype) for name, (dtype, own) in columns.items()}})
-    problem = LatticeProblem(Microdata.from_frame(frame, {"zip": Hierarchy.flat([1])}), [KAnonymity()])
+    problem = raw_problem(frame[["zip"]])
 
     def made(name, **coarse):
         keep = {name: Kept(reason="because we need it so much", **coarse)}

@@ -90,6 +90,8 @@ def test_a_point_that_was_refined_is_told_as_it_was_released(tmp_path, suppresse
     without, again = written(tmp_path / "s.html", own, points, 1, evidence=made)
     assert rows_of(again, "sizes") == rows_of(data, "sizes")
     assert "claims" not in without.tables
+    (fate,) = (text for text in without.texts if text.startswith("This is the release"))
+    assert fate == again["fate"] == "This is the release before each of its classes was refined."
 
 
 def test_requirements_of_a_refined_point_are_those_of_its_release(tmp_path):

@@ -10,7 +10,6 @@ import pytest
 
 from pymoo_anon.objectives import (
     AverageClassSize,
-    GeneralLossMetric,
     KMap,
     MarketerRisk,
     SquaredClassSizes,
@@ -84,8 +83,3 @@ def test_in_a_release_of_stars_alone_all_of_the_population_is_meant():
     assert counted(pd.DataFrame({"q": ["1", "2"]}), KMap(population), generalization=known) == [1]
     nobody = Microdata.from_frame(pd.DataFrame({"q": ["2", "2"]}), domain)
     assert counted(pd.DataFrame({"q": ["1", "2"]}), KMap(nobody), generalization=known) == [0]
-
-
-def test_an_attribute_of_one_value_loses_nothing():
-    known = Generalization({"q": [0]}, {"q": ["1"]})
-    assert counted(pd.DataFrame({"q": ["1", "1"]}), GeneralLossMetric(), generalization=known) == [0]

@@ -18,7 +18,7 @@ from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingP
 from pymoo_anon.publishing import RecountError, release
 from pymoo_anon.publishing.release import Asked, recode
 from pymoo_anon.publishing.verify import check_rows
-from pymoo_anon.table import Hierarchy, Microdata, frames
+from pymoo_anon.table import Microdata, frames
 
 
 @st.composite
@@ -45,7 +45,7 @@ def points(draw):
     return table, problem, x, labels
 
 
-def kept_of(table, problem):
+def kept_of(problem):
     roles = (*problem.table.sensitive, problem.table.label)
     return {name: "it is kept as it was drawn" for name in ("s0", "s1", "label") if name not in roles}
 
@@ -58,7 +58,7 @@ def test_a_release_is_what_a_loop_over_the_rows_makes_and_each_measure_is_claime
     kept = classes.kept[classes.class_of[0][table.tuple_of_row]]
 
     def make(how):
-        keep = kept_of(table, problem)
+        keep = kept_of(problem)
         return release(table.frame, problem, x, keep=keep, suppressed=how, anyway="it is only a test")
 
     if suppressed == "drop" and not kept.any():
@@ -217,22 +217,12 @@ def test_a_damaged_release_is_refused(space, suppressed):
             made.counted_again(own)
 
 
-WARD = pd.DataFrame(
-    {
-        "age": [*range(20, 36)] * 2,
-        "sex": [*"FM"] * 16,
-        "diagnosis": ["flu", "cold", "asthma", "ulcer"] * 8,
-        "weight": [50 + i % 12 for i in range(32)],
-    }
-)
-
-
 @given(point=points(), suppressed=st.sampled_from(["mark", "drop"]), data=st.data())
 def test_a_table_is_taken_where_a_loop_over_its_rows_finds_those_of_the_release(point, suppressed, data):
     table, problem, x, _ = point
     if not problem.equivalence_classes(x).kept.any():
         return
-    asked = Asked(keep=kept_of(table, problem), suppressed=suppressed, anyway="it is only a test")
+    asked = Asked(keep=kept_of(problem), suppressed=suppressed, anyway="it is only a test")
     made = recode(table.frame, problem, x, asked)
     whole = made.frame
     rows, names = st.integers(0, len(whole) - 1), st.sampled_from([*whole])
@@ -252,12 +242,11 @@ def test_a_table_is_taken_where_a_loop_over_its_rows_finds_those_of_the_release(
 
 @pytest.mark.parametrize("lazy", [False, True])
 def test_columns_of_lists_are_held_against_the_original(lazy):
-    frame = pl.from_pandas(WARD).with_columns(doses=pl.Series([[i % 3, None] for i in range(len(WARD))]))
+    frame = pl.from_pandas(HOSPITAL).with_columns(doses=pl.Series([[i % 3, None] for i in range(len(HOSPITAL))]))
     frame = frame.lazy() if lazy else frame
-    hierarchies = {"age": Hierarchy.intervals(20, 68, [4, 8, 16]), "sex": Hierarchy.flat([*"FM"])}
-    problem = LatticeProblem(Microdata.from_frame(WARD, hierarchies, "diagnosis"), [KAnonymity()])
-    keep = {"doses": "the studies go by them", "weight": "the doses go by it"}
-    made = recode(frame, problem, [2, 1], Asked(keep=keep))
+    problem = LatticeProblem(Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis"), [KAnonymity()])
+    asked = Asked(["name", "patient"], {**KEPT, "doses": "the studies go by them"}, anyway="it is only a test")
+    made = recode(frame, problem, [2, 1], asked)
     assert made.counted_again(made.frame).claims.holds.tolist() == [True]
     own = made.frame.lazy().collect()
     damaged = own.with_columns(doses=own["doses"].reverse())

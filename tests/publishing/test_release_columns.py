@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from persons import FRAMES
-from persons_of_a_report import subject_of
+from raw_tables import raw_problem
 from test_release import HOSPITAL, KEPT, ROLES, hospital
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
-from pymoo_anon.publishing import evidence, release
+from pymoo_anon.publishing import release
 from pymoo_anon.publishing.release import uniqueness_of
-from pymoo_anon.publishing.report.values import columns_view
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.table.frames import in_memory, renamed
 
@@ -45,19 +44,13 @@ QUASI_OF_A_HOSPITAL = {"age": Hierarchy.intervals(20, 100, [10, 40]), "sex": Hie
 def test_rows_that_kept_columns_make_unique_are_counted_and_said():
     made = release(HOSPITAL, hospital(suppression=4), [1, 1], drop=["name", "born"], keep="weight")
     # Two of the twelve weights are zeros of both signs, which are equal; one of them is marked with *.
-    sets = {
-        "all released columns": ["age", "sex", "diagnosis", "weight"],
-        "sensitive columns": ["diagnosis"],
-        "kept columns": ["weight"],
-        "quasi-identifiers and sensitive columns": ["age", "sex", "diagnosis"],
-        "quasi-identifiers and kept columns": ["age", "sex", "weight"],
-    }
-    assert made.uniqueness.to_dict("list") == {
-        "columns": list(sets),
-        "unique": [int((made.frame.value_counts(columns) == 1).sum()) for columns in sets.values()],
-        "rows": [12] * 5,
-    }
-    assert made.uniqueness.unique.tolist() == [12, 0, 10, 6, 12]
+    assert made.uniqueness.values.tolist() == [
+        ["all released columns", 12, 12],
+        ["sensitive columns", 0, 12],
+        ["kept columns", 10, 12],
+        ["quasi-identifiers and sensitive columns", 6, 12],
+        ["quasi-identifiers and kept columns", 12, 12],
+    ]
     assert made.dropped == ("name", "born", "patient")
     assert made.verdict == (
         "What was promised holds. 12 of 12 rows (100.0 %) are unique by all released columns, 12 (100.0 %) by "
@@ -93,14 +86,8 @@ def test_unique_rows_are_those_that_a_loop_finds(data):
     cells = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=n, max_size=n)
     columns = {name: data.draw(cells) for name in ("one", "other")}
     frame = pd.DataFrame({"q": data.draw(st.lists(st.sampled_from(["1", "2"]), min_size=n, max_size=n)), **columns})
-    problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat(["1", "2"])}), [KAnonymity()])
-    made = release(
-        frame,
-        problem,
-        [data.draw(st.integers(0, 1))],
-        keep=dict.fromkeys(columns, "to count them in this test"),
-        anyway=ANYWAY,
-    )
+    keep = dict.fromkeys(columns, "to count them in this test")
+    made = release(frame, raw_problem(frame[["q"]]), [data.draw(st.integers(0, 1))], keep=keep, anyway=ANYWAY)
     for by, unique in zip((["q", "one", "other"], ["one", "other"]), made.uniqueness.unique, strict=True):
         rows = list(
             made.frame[by].astype(object).where(made.frame[by].notna(), None).itertuples(index=False, name=None)
@@ -187,20 +174,10 @@ def test_somebody_who_is_alone_is_released_only_by_name_of_the_option():
         release(twice, problem, [1, 1], suppressed="drop", **ROLES)
 
 
-def test_a_single_row_that_is_marked_is_alone():
-    """Detect it by the smallest released class, not by a measure."""
-    problem = hospital([GeneralLossMetric()], suppression=1)
-    with pytest.raises(ValueError, match="the release misses what is required: k in persons of patient is 1 where at"):
-        release(HOSPITAL, problem, [1, 1], **ROLES)
-    made = release(HOSPITAL, problem, [1, 1], anyway=ANYWAY, **ROLES)
-    assert len(made.claims) == 1
-    assert (made.anyway, made.exceptions) == (ANYWAY, ("k in persons of patient is 1 where at least 2 is required",))
-
-
 def test_marked_rows_of_one_person_are_a_person_who_is_alone():
     frame = pd.DataFrame({"zip": [1] * 4 + [2] * 4 + [3] * 2, "patient": [1, 2, 3, 4, 5, 6, 7, 8, 9, 9]})
-    table = Microdata.from_frame(frame, {"zip": Hierarchy.flat([1, 2, 3])}, person="patient")
-    problem = LatticeProblem(table, [GeneralLossMetric()], suppression=2)
+    options = {"person": "patient", "objectives": [GeneralLossMetric()], "suppression": 2}
+    problem = raw_problem(frame, **options)
     front = problem.front([[0]])
     assert front.refusal(0) == 'its 2 suppressed rows are of one person; suppressed = "drop" leaves them out'
     assert front.refusal(0, "drop") is None
@@ -211,9 +188,7 @@ def test_marked_rows_of_one_person_are_a_person_who_is_alone():
     assert release(frame, problem, [0], suppressed="drop").exceptions == ()
     # Two persons hide each other.
     two = frame.assign(patient=[*frame.patient[:-1], 10])
-    problem = LatticeProblem(
-        Microdata.from_frame(two, table.quasi_identifiers, person="patient"), [GeneralLossMetric()], suppression=2
-    )
+    problem = raw_problem(two, **options)
     assert problem.front([[0]]).refusal(0) is None
     assert release(two, problem, [0]).exceptions == ()
 
@@ -262,19 +237,9 @@ def test_a_sensitive_column_that_is_nearly_unique_is_said():
     """Mention it like a kept column, but no column with repeated values."""
     frame = pd.DataFrame({"age": [30 + i % 3 for i in range(30)], "salary": [1000 + min(i, 27) for i in range(30)]})
     frame["illness"] = ["flu", "cold"] * 15
-    age = {"age": Hierarchy.flat([30, 31, 32])}
-    problem = LatticeProblem(Microdata.from_frame(frame, age, ["salary", "illness"]), [KAnonymity()])
-    made = release(frame, problem, [0])
+    made = release(frame, raw_problem(frame, ["salary", "illness"]), [0])
     assert made.uniqueness.iloc[2:].values.tolist() == [["sensitive column salary", 27, 30]]
     assert made.verdict == (
         "What was promised holds. 30 of 30 rows (100.0 %) are unique by all released columns, 28 (93.3 %) by sensitive "
         "columns and 27 (90.0 %) by sensitive column salary."
-    )
-    front = problem.front([[0]])
-    inside = evidence(problem, front, front.choose(row=0), made, checksums={}, search={})
-    assert inside["uniqueness"][2] == {"columns": "sensitive column salary", "unique": 27, "rows": 30}
-    subject = subject_of(front, row=0, evidence=inside, threshold=0.1)
-    assert columns_view(subject).sentences[-1] == (
-        "30 of 30 rows (100.0 %) are unique by all released columns, 28 (93.3 %) by sensitive columns and 27 (90.0 %) "
-        "by sensitive column salary."
     )

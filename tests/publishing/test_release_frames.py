@@ -19,6 +19,7 @@ import pytest
 import test_averages
 import test_keeping
 from persons import FRAMES, QUASI, SEXES, persons, rows_of
+from raw_tables import raw_problem
 from servers import postgres_server
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
@@ -200,8 +201,7 @@ def test_columns_of_a_database_are_looked_at(engine):
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "duckdb"])
 def test_values_of_any_type_are_recoded_alike(kind, values):
     frame = pd.DataFrame({"q": pd.Series(values, dtype=object), "s": list("abab")})
-    table = Microdata.from_frame(frame, {"q": Hierarchy.flat(list(dict.fromkeys(values)))}, "s")
-    problem = LatticeProblem(table, [KAnonymity(), DistinctLDiversity("s")])
+    problem = raw_problem(frame, "s", objectives=[KAnonymity(), DistinctLDiversity("s")])
     _, rows = rows_of(
         release(FRAMES[kind](pa.Table.from_pandas(frame)), problem, [0], anyway="it is only a test").frame
     )
@@ -224,7 +224,7 @@ def test_categories_become_values():
 
 def test_labels_that_are_one_text_are_refused():
     frame = pd.DataFrame({"q": pd.Series([1, "1", 2], dtype=object)})
-    problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat([1, "1", 2])}), [KAnonymity()])
+    problem = raw_problem(frame)
     with pytest.raises(
         ValueError, match="the groups of 'q' must have labels that differ as text, got more than once: '1'"
     ):

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from persons_of_a_report import BRACES, DOTTED, HOSTILE, SCRIPT, X, frame, payload, problem, read, report, subject_of
 from pymoo.optimize import minimize
+from raw_tables import raw_problem
 from strategies import times
 
 from pymoo_anon.algorithms import BranchAndBound
@@ -295,11 +296,9 @@ def least_loss(ill):
     """Return table, problem and proven front, given the two cancer patients."""
     illness = iter(["flu", "cold", "gout", "asthma"])
     frame = pd.DataFrame({"zip": ZIPS, "illness": ["cancer" if i in ill else next(illness) for i in range(6)]})
-    table = Microdata.from_frame(frame, {"zip": Hierarchy.flat(["q1", "q2"])}, "illness")
     constraints = [KAnonymity() >= 2, DistinctLDiversity("illness") >= 2]
-    problem = LatticeProblem(table, [GeneralLossMetric()], constraints=constraints)
-    algorithm = BranchAndBound()
-    res = minimize(problem, algorithm, seed=1)
+    problem = LatticeProblem(raw_problem(frame, "illness").table, [GeneralLossMetric()], constraints=constraints)
+    res = minimize(problem, BranchAndBound(), seed=1)
     assert res.algorithm.certified
     return frame, problem, np.atleast_2d(res.X)
 

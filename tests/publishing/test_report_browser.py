@@ -462,7 +462,7 @@ def test_the_report_of_a_court_is_twelve_thousand_pixels_high_at_most(visit):
     """Put eleven sensitive columns in one table, and draw details on demand."""
     page = visit("court")
     assert page.evaluate("document.documentElement.scrollHeight") <= 12_000
-    assert len(rows_in(page, "inferred")) == 10
+    assert len(tables(page)["inferred"]) == 10
     assert page.locator("[data-of=sure0] svg").count() == 0
     page.locator("details.more > summary").click()
     page.wait_for_selector("[data-of=sure9] svg")
@@ -473,10 +473,6 @@ def test_the_report_of_a_court_is_twelve_thousand_pixels_high_at_most(visit):
     assert drawn == 11
 
 
-def rows_in(page, name):
-    return tables(page)[name]
-
-
 @pytest.mark.slow
 def test_the_first_page_is_one_that_a_person_can_sign(visit):
     page = visit("court")
@@ -484,7 +480,7 @@ def test_the_first_page_is_one_that_a_person_can_sign(visit):
         """() => Object.fromEntries([...document.querySelectorAll(".facts .mark")].map(
             (one) => [...one.children].map((part) => part.textContent)))"""
     )
-    first, last = ["Required, and met", "Unique rows", "Inference"], ["Choice", "Suppressed", "Dropped columns"]
+    first, last = ["Required, and met", "Risk", "Unique rows", "Inference"], ["Choice", "Suppressed", "Dropped columns"]
     assert list(facts) == [*first, "Usefulness", *last]
     assert facts["Inference"].startswith("A class with a single value reveals it: ")
     assert page.locator(".facts .not-met dt").all_inner_texts() == ["Inference"]

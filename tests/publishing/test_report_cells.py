@@ -11,6 +11,7 @@ from pymoo_anon.publishing.report.cells import cell_text, one_line
         (None, "number", "–"),
         ("∞", "number", "∞"),
         (1, "share", "100 %"),
+        (13.071, "share", "1,307.1 %"),
         (0, "share", "0 %"),
         (0.0912, "share", "9.1 %"),
         (0.00123, "share", "0.12 %"),

@@ -6,24 +6,30 @@ import numpy as np
 import pandas as pd
 import pytest
 from persons_of_a_report import subject_of
+from raw_tables import raw_problem
 
+from pymoo_anon.comparison import population_uniques
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release
 from pymoo_anon.publishing.explaining import advice
+from pymoo_anon.publishing.report.cells import cell_of
 from pymoo_anon.publishing.report.page import _facts
 from pymoo_anon.publishing.report.people import bias_view, inference_view, risks_view, sizes_view, suppressed
 from pymoo_anon.publishing.report.subject import checked_subject
+from pymoo_anon.publishing.report.values import side_by_side
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
 
-def subject_and_member(columns, sensitive=(), suppression=0):
+def front_of(columns, sensitive=(), **options):
+    """Return the point of a table as it is."""
+    problem = raw_problem(columns, sensitive, **options)
+    return problem.front([[0] * problem.n_var])
+
+
+def subject_and_member(columns, external=False, **roles):
     """Return the subject of a report on a raw table, and its only point."""
-    frame = pd.DataFrame(columns)
-    ways = {name: Hierarchy.flat(sorted(set(frame[name]))) for name in frame if name not in sensitive}
-    table = Microdata.from_frame(frame, ways, list(sensitive))
-    problem = LatticeProblem(table, [KAnonymity(), GeneralLossMetric()], suppression)
-    subject = subject_of(problem.front([[0] * problem.n_var]), row=0)
+    subject = subject_of(front_of(columns, **roles), row=0, external=external)
     return subject, subject.member(0)
 
 
@@ -34,13 +40,13 @@ def sentences(view):
 def test_the_column_of_which_a_class_tells_most_is_named():
     """Take the greatest difference of guesses, not the surest guess."""
     rows = {"q": [0] * 10 + [1] * 10, "sure": [*"x" * 16, *"y" * 4], "told": [*"x" * 8, *"yy", *"xx", *"y" * 8]}
-    words = sentences(inference_view(*subject_and_member(rows, ["sure", "told"])))
+    words = sentences(inference_view(*subject_and_member(rows, sensitive=["sure", "told"])))
     assert words == [
         "told: knowing the class, the likeliest value is right for 80 % of the people, without knowing it for 50 "
         "%, the greatest difference of 2 sensitive columns.",
         "A class with a single value reveals it: sure of 10 people (50 %).",
-        "The values of told in a class differ from those of all rows by 30 % on average, the most of 2 sensitive "
-        "columns, and by 30 % at most; 0 % is alike, 100 % has nothing in common.",
+        "The values of told in a class differ from those of all released rows by 30 % on average, the most of 2 "
+        "sensitive columns, and by 30 % at most; 0 % is alike, 100 % has nothing in common.",
     ]
 
 
@@ -48,7 +54,8 @@ def test_the_column_of_which_a_class_tells_most_is_named():
 @pytest.mark.parametrize(("n", "named"), [(2, True), (1, False)])
 def test_the_first_page_names_classes_that_give_a_value_away(n, named, external):
     """Leave out a share of one percent."""
-    subject, member = subject_and_member({"q": [0] * n + [1] * 99, "ill": ["flu"] * n + [*"abc"] * 33}, ["ill"])
+    rows = {"q": [0] * n + [1] * 99, "ill": ["flu"] * n + [*"abc"] * 33}
+    subject, member = subject_and_member(rows, sensitive="ill")
     role = {"columns": [{"column": "ill", "role": "sensitive"}]}
     subject = replace(subject, external=external, evidence=role if external else {})
     (told,) = [fact for fact in _facts(subject, member) if fact[1] == "Inference"] or [None]
@@ -57,9 +64,7 @@ def test_the_first_page_names_classes_that_give_a_value_away(n, named, external)
 
 
 def test_a_population_is_of_persons_where_one_has_several_rows():
-    rows = pd.DataFrame({"q": [0, 0, 1], "who": [1, 1, 2]})
-    front = LatticeProblem(Microdata.from_frame(rows, {"q": Hierarchy.flat([0, 1])}, person="who"), [KAnonymity()])
-    front = front.front([[0]])
+    front = front_of({"q": [0, 0, 1], "who": [1, 1, 2]}, person="who")
     assert checked_subject(front, front.choose(row=0), about={"population_size": 2}).about == {"population_size": 2}
     with pytest.raises(ValueError, match=r"^population_size must be a whole number from 2 on, the persons, got 1$"):
         checked_subject(front, front.choose(row=0), about={"population_size": 1})
@@ -67,13 +72,13 @@ def test_a_population_is_of_persons_where_one_has_several_rows():
 
 def test_of_many_sensitive_columns_the_first_are_shown_class_by_class():
     rows = {"q": [0, 0, 1, 1], **{f"answer {i}": [*"xyxx"] for i in range(23)}}
-    made = subject_and_member(rows, list(rows)[1:])
-    view = inference_view(*made)
+    view = inference_view(*subject_and_member(rows, sensitive=list(rows)[1:]))
     every, *others = view.tables
     assert [row[0] for row in every.rows] == list(rows)[1:]
     assert [own.name for own in others] == [f"{name}{i}" for i in range(20) for name in ("sure", "worst")]
     assert view.sentences[-1] == "The first 20 columns are shown class by class."
-    view = inference_view(*subject_and_member({name: rows[name] for name in list(rows)[:21]}, list(rows)[1:21]))
+    fewer = {name: rows[name] for name in list(rows)[:21]}
+    view = inference_view(*subject_and_member(fewer, sensitive=list(fewer)[1:]))
     assert len(view.tables) == 41
     assert "class by class" not in view.sentences[-1]
 
@@ -91,11 +96,10 @@ def test_a_class_counts_in_the_row_of_sizes_that_begins_with_its_size():
 @pytest.mark.parametrize("external", [False, True])
 def test_risks_are_those_of_persons(external):
     """Hide six rows of two persons, and four of as many. Nobody outside can tell."""
-    rows = pd.DataFrame({"q": [0] * 6 + [1] * 4, "who": [1, 1, 1, 2, 2, 2, 3, 4, 5, 6]})
-    table = Microdata.from_frame(rows, {"q": Hierarchy.flat([0, 1])}, person="who")
-    subject = subject_of(LatticeProblem(table, [KAnonymity()]).front([[0]]), row=0, external=external)
+    rows = {"q": [0] * 6 + [1] * 4, "who": [1, 1, 1, 2, 2, 2, 3, 4, 5, 6]}
+    subject, member = subject_and_member(rows, external, person="who")
     views = [risks_view] if external else [risks_view, bias_view]
-    tables = {one.name: one.rows for view in views for one in view(subject, subject.member(0)).tables}
+    tables = {one.name: one.rows for view in views for one in view(subject, member).tables}
     found = {enough: shares for _, *shares, enough in tables["at_risk"]}
     assert found[2] == ([None] if external else [0, 0])
     assert found[3] == ([None] if external else [0.6, 0.6])
@@ -104,12 +108,12 @@ def test_risks_are_those_of_persons(external):
         assert [row[4] for row in sorted(tables["groups"])] == [1 / 2, 1 / 4]
         ((mean, *_),) = (row[1:] for row in tables["quantiles"] if row[0] == "risk to be found")
         assert mean == "40\N{NO-BREAK SPACE}%"
+        # Two classes, of two persons and of four.
+        assert dict(side_by_side(subject, [0]).rows)["mean risk"] == "33.3\N{NO-BREAK SPACE}%"
 
 
 def test_a_class_of_many_rows_and_few_persons_is_too_small():
-    rows = pd.DataFrame({"q": [0] * 6 + [1] * 5, "who": [1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7]})
-    table = Microdata.from_frame(rows, {"q": Hierarchy.flat([0, 1])}, person="who")
-    front = LatticeProblem(table, [KAnonymity()]).front([[0]])
+    front = front_of({"q": [0] * 6 + [1] * 5, "who": [1, 1, 1, 2, 2, 2, 3, 4, 5, 6, 7]}, person="who")
     subject = checked_subject(front, replace(front.choose(row=0), requirements=(KAnonymity(person="who") >= 3,)))
     (sizes,) = sizes_view(subject, subject.member(0)).tables
     assert sizes.rows == (("5–11", 11, 2, "too small"),)
@@ -132,15 +136,76 @@ def test_who_loses_most_is_named_beside_the_average():
     assert sentences(bias_view(*told))[0] == (
         "Most is lost where q is 1: 100 % of the information, against 25 % for all people on average."
     )
-    assert sentences(bias_view(*subject_and_member({"q": [0] * 4})))[0] == (
-        "All people lose 0 % of their information on average."
+    for levels in ([0] * 4, [0, 0, 1, 1]):
+        assert sentences(bias_view(*subject_and_member({"q": levels})))[0] == (
+            "All people lose 0 % of their information on average."
+        )
+
+
+def test_rows_that_are_left_out_are_in_no_class_and_found_by_nobody():
+    """Count no class of the two rows, which the release does not have."""
+    told = subject_and_member({"q": [0] * 6 + [1] * 2}, suppression=Below(3))
+    assert not told[1].marked
+    tables = {one.name: one.rows for one in bias_view(*told).tables}
+    size, loss, risk = tables["quantiles"]
+    assert (size[1], size[2], size[-1]) == (6, 6, 6)
+    assert (loss[1], loss[-1]) == ("25\N{NO-BREAK SPACE}%", 2)
+    assert (risk[1], risk[8], risk[-1]) == ("16.7\N{NO-BREAK SPACE}%", "16.7\N{NO-BREAK SPACE}%", 6)
+    assert tables["groups"] == (("q", "1", 2, 1, 0), ("q", "0", 6, 0, cell_of(1 / 6)))
+    assert tables["lorenz"][10] == (0.5, 0.5, 0)
+    subject, nothing = subject_and_member({"q": [0] * 6 + [1] * 2}, suppression=Below(8))
+    tables = {one.name: one.rows for one in bias_view(subject, replace(nothing, marked=False)).tables}
+    assert [row[0] for row in tables["quantiles"]] == ["information lost"]
+    assert tables["lorenz"][10] == (0.5, "–", 0.5)
+
+
+def test_classes_of_few_persons_are_the_smallest_however_many_rows_they_have():
+    rows = pd.DataFrame({"q": [0] * 6 + [1] * 4, "who": [1, 1, 1, 2, 2, 2, 3, 4, 5, 6]})
+    table = Microdata.from_frame(rows, {"q": Hierarchy.flat([0, 1])}, person="who")
+    subject = subject_of(LatticeProblem(table, [KAnonymity()]).front([[0]]), row=0)
+    smallest = bias_view(subject, subject.member(0)).tables[-1]
+    assert smallest.rows == (("0", 6, 2), ("1", 4, 4))
+    assert [column.title for column in smallest.columns] == ["q", "rows", "persons"]
+    assert sentences(sizes_view(subject, subject.member(0)))[2:4] == [
+        "No row is in a class of one person.",
+        "10 rows (100 %) are in a class of fewer than 5 persons.",
+    ]
+    outside = replace(subject, external=True)
+    assert sentences(sizes_view(outside, outside.member(0)))[2:] == [
+        "No row is alone in a class.",
+        "4 rows (40 %) are in a class of fewer than 5.",
+        "10 rows (100 %) are in a class of fewer than 12.",
+    ]
+
+
+def test_people_who_are_unique_in_the_population_are_estimated_as_the_measure_does():
+    """Leave out the suppressed rows, which are no sample of anything."""
+    subject, member = subject_and_member({"q": np.repeat(range(12), [1] * 6 + [2] * 3 + [3, 4, 9])})
+    member = replace(member, classes=replace(member.classes, kept=member.classes.sizes < 9), marked=True)
+    subject = replace(subject, about={"population_size": 100})
+    (table,) = [one for one in risks_view(subject, member).tables if one.name == "uniques"]
+    expected = population_uniques([1] * 6 + [2] * 3 + [3, 4], 100).estimates.values()
+    assert [row[2] for row in table.rows] == [None if one is None else round(one) for one in expected]
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_the_first_page_tells_the_risk_to_be_found_and_what_all_releases_reveal(external):
+    subject, member = subject_and_member({"q": [0] * 6 + [1] * 20})
+    both = {"k": 2, "l": {}, "alone": 0, "below": 3, "single_k": 6}
+    subject = replace(subject, external=external, evidence={"joint": both})
+    told = {title: text.replace("\N{NO-BREAK SPACE}", " ") for _, title, text in _facts(subject, member)}
+    assert told["Risk"].endswith("known to be in the table is found with a chance of at most 1 in 6 (16.7 %).")
+    assert told.get("Other releases") == (
+        None
+        if external
+        else "Whoever has all of them and links their rows sees joint k = 2; 3 of 26 rows (11.5 %) are in joint "
+        "classes below 6; no row is alone."
     )
 
 
 @pytest.mark.parametrize(("asked", "open_", "them"), [([], "ill and paid", "them"), (["ill"], "paid", "it")])
 def test_columns_that_k_does_not_protect_are_named(asked, open_, them):
-    frame = pd.DataFrame({"q": [0, 0], "ill": [*"ab"], "paid": [*"xy"]})
-    problem = LatticeProblem(Microdata.from_frame(frame, {"q": Hierarchy.flat([0])}, ["ill", "paid"]), [KAnonymity()])
+    problem = raw_problem({"q": [0, 0], "ill": [*"ab"], "paid": [*"xy"]}, ["ill", "paid"])
     (said,) = advice(problem, [DistinctLDiversity(name) >= 2 for name in asked])
     assert said.startswith(f"k does not protect {open_}, and small classes share ")
     assert said.endswith(f": require l or t of {them}, too.")
@@ -150,10 +215,8 @@ def test_columns_that_k_does_not_protect_are_named(asked, open_, them):
 @pytest.mark.parametrize("external", [False, True])
 def test_marked_rows_that_are_fewer_than_a_k_that_nobody_promised_are_a_class(external):
     rows = pd.DataFrame({"zip": [1] * 4 + [2] * 4 + [3] * 2, "ill": list("abcdefghij")})
-    hierarchies = {"zip": Hierarchy.flat([1, 2, 3])}
-    own = LatticeProblem(Microdata.from_frame(rows, hierarchies, "ill"), [GeneralLossMetric()], suppression=2)
-    front = own.front([[0]])
-    made = release(rows, own, front.choose(row=0))
+    front = front_of(rows, ["ill"], suppression=2, objectives=[GeneralLossMetric()])
+    made = release(rows, front.problem, front.choose(row=0))
     assert sorted(made.frame.groupby("zip").size()) == [2, 4, 4]
     for known in (made, None):
         subject = checked_subject(front, front.choose(row=0), evidence=known, external=external)
@@ -161,10 +224,8 @@ def test_marked_rows_that_are_fewer_than_a_k_that_nobody_promised_are_a_class(ex
         assert sorted(member.sizes) == [2, 4, 4]
         assert "* throughout" in suppressed(subject, member)
     # One row would be refused, but for a reason.
-    alone = rows[:-1]
-    own = LatticeProblem(Microdata.from_frame(alone, hierarchies, "ill"), [GeneralLossMetric()], suppression=1)
-    front = own.front([[0]])
-    made = release(alone, own, [0], anyway="because it is needed for the test")
+    front = front_of(rows[:-1], ["ill"], suppression=1, objectives=[GeneralLossMetric()])
+    made = release(rows[:-1], front.problem, [0], anyway="because it is needed for the test")
     for known, sizes in ((made, [1, 4, 4]), (None, [4, 4])):
         subject = checked_subject(front, front.choose(row=0), evidence=known, external=external)
         assert sorted(subject.member(0).sizes) == sizes
@@ -173,9 +234,7 @@ def test_marked_rows_that_are_fewer_than_a_k_that_nobody_promised_are_a_class(ex
 def test_marked_rows_of_as_many_persons_as_are_promised_are_a_class():
     """Compare persons with persons, not five rows with a k of eight rows."""
     rows = pd.DataFrame({"zip": [1] * 8 + [2] * 8 + [3] * 5, "who": [1, 1, 1, 2, 2, 2, 3, 3] * 2 + [4, 4, 5, 6, 6]})
-    hierarchies = {"zip": Hierarchy.flat([1, 2, 3])}
-    own = LatticeProblem(Microdata.from_frame(rows, hierarchies, person="who"), [KAnonymity(person="who")], 5)
-    front = own.front([[0]])
-    assert release(rows, own, [0]).claims.recounted.tolist() == [3]
+    front = front_of(rows, person="who", suppression=5, objectives=[KAnonymity(person="who")])
+    assert release(rows, front.problem, [0]).claims.recounted.tolist() == [3]
     subject = checked_subject(front, front.choose(row=0))
     assert sorted(subject.own.sizes) == [5, 8, 8]

@@ -1,9 +1,7 @@
 """Points of a front side by side, against the measures themselves."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from persons_of_a_report import subject_of
 
 from pymoo_anon.comparison import CertainCounts, CountQueries
 from pymoo_anon.datasets import make_census
@@ -11,7 +9,6 @@ from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing.report.subject import checked_subject
 from pymoo_anon.publishing.report.values import side_by_side
-from pymoo_anon.table import Hierarchy, Microdata
 
 
 def test_every_number_is_that_of_its_measure():
@@ -40,12 +37,3 @@ def test_every_number_is_that_of_its_measure():
 def shared(text):
     """Return the share that a text spells in percent."""
     return float(text.replace("\N{NO-BREAK SPACE}", "").strip("%<>").replace(",", "")) / 100
-
-
-def test_the_mean_risk_is_that_of_persons():
-    rows = pd.DataFrame({"q": [0] * 6 + [1] * 4, "who": [1, 1, 1, 2, 2, 2, 3, 4, 5, 6]})
-    table = Microdata.from_frame(rows, {"q": Hierarchy.flat([0, 1])}, person="who")
-    subject = subject_of(LatticeProblem(table, [KAnonymity()]).front([[0]]), row=0)
-    found = dict(side_by_side(subject, [0]).rows)
-    # Two classes, of two persons and of four.
-    assert found["mean risk"] == "33.3\N{NO-BREAK SPACE}%"

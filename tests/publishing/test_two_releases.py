@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
+from raw_tables import raw_problem
 from strategies import promised, tables
 
 from pymoo_anon.algorithms import BranchAndBound
@@ -32,7 +33,7 @@ GOALS = [KAnonymity(), GeneralLossMetric()]
 ID = {"id": "attackers may link all rows of both files"}
 
 
-def files_of(table, chosen, frame, keep):
+def files_of(chosen, frame, keep):
     """Release each chosen point, with or without what links the rows."""
     drop = [name for name in frame if name in ("id", "s1", "label") and name not in keep]
     return [release(frame, problem, x, drop=drop, keep=keep).frame for problem, x in chosen]
@@ -90,7 +91,7 @@ def test_who_has_both_files_finds_nobody_among_fewer(data, table):
     assert KAnonymity().evaluate(joint([first, second])) >= k
     # An attacker who links every row of one file with the same row of the other.
     keep = {**ID, "label": None} if data.draw(st.booleans()) else ID
-    one, other = files_of(table, [first, second], frame, keep)
+    one, other = files_of([first, second], frame, keep)
     linked = one.merge(other, on="id", suffixes=("", " of the other"))
     assert len(linked) == len(frame)
     theirs = linked[[f"{name} of the other" for name in table.levels]].set_axis(list(table.levels), axis=1)
@@ -98,7 +99,7 @@ def test_who_has_both_files_finds_nobody_among_fewer(data, table):
     for person in persons:
         assert (fits(table, linked, person) & fits(table, theirs, person)).sum() >= k
     # Without a common key rows are linked by equal secrets and by cells that may hold the same values.
-    one, other = files_of(table, [first, second], frame, {})
+    one, other = files_of([first, second], frame, {})
     for person in persons:
         mine, yours = one[fits(table, one, person)], other[fits(table, other, person)]
         pairs = {
@@ -161,16 +162,10 @@ def test_a_wrong_joint_claim_is_found(measure, monkeypatch):
         release(frame, problem, [2, 1], drop="s1")
 
 
-def two_points():
-    """Return a table with two points that leave somebody alone together."""
-    frame = pd.DataFrame({"a": [1, 1, 2, 2], "b": [1, 2, 1, 2]})
-    table = Microdata.from_frame(frame, {name: Hierarchy.flat([1, 2]) for name in ("a", "b")})
-    return frame, table, LatticeProblem(table, GOALS)
-
-
 def test_a_second_release_that_leaves_somebody_alone_is_refused():
-    frame, table, public = two_points()
-    problem = LatticeProblem(table, [KAnonymity(joint=True), *GOALS], beside=[(public, [0, 1])])
+    frame = pd.DataFrame({"a": [1, 1, 2, 2], "b": [1, 2, 1, 2]})
+    public = raw_problem(frame)
+    problem = LatticeProblem(public.table, [KAnonymity(joint=True), *GOALS], beside=[(public, [0, 1])])
     with pytest.raises(ValueError, match="joint k is 1 where at least 2 is required"):
         release(frame, problem, [1, 0])
     front = problem.front(np.array([[1, 0], [0, 1]]))

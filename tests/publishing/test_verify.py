@@ -70,11 +70,6 @@ def test_constraints_are_held_against_their_bounds():
     assert [type(value) for value in found.recounted] == [int, int, float, int]
 
 
-def test_persons_are_counted_once():
-    frame = RELEASED.assign(patient=[1, 1, 2, 3, 4, 4, 5, 6, 6])
-    assert verify(frame, QUASI, [KAnonymity(person="patient")]).recounted.tolist() == [1]
-
-
 def test_what_is_missing_is_a_value():
     frame = RELEASED.assign(age=[None] * 3 + [np.nan] * 4 + ["*"] * 2, diagnosis=[None, np.nan, "x"] * 3)
     assert verify(frame, "age", [KAnonymity(), L]).recounted.tolist() == [2, 2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +10,7 @@ from exact_cases import case
 from exact_twins import LocalRelease, exact
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import at_levels
 
 from pymoo_anon.comparison import (
     BreachProbability,
@@ -25,7 +25,7 @@ from pymoo_anon.comparison import (
 )
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DeltaPresence, LeastPresence, Precision
-from pymoo_anon.table import Generalization, LocalGeneralization
+from pymoo_anon.table import LocalGeneralization
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -110,13 +110,6 @@ def as_cells(table, generalization):
     return LocalGeneralization(table.quasi_identifiers, np.column_stack(columns))
 
 
-def node_of(table, levels):
-    chosen = list(zip(table.quasi_identifiers.items(), levels, strict=True))
-    return Generalization(
-        {name: h.groups[level] for (name, h), level in chosen}, {name: h.labels[level] for (name, h), level in chosen}
-    )
-
-
 @given(SEEDS)
 def test_a_node_of_the_lattice_as_cells_has_the_same_values(seed):
     """Compare all measures, but precision only if levels are uniform.
@@ -126,7 +119,7 @@ def test_a_node_of_the_lattice_as_cells_has_the_same_values(seed):
     own, rng = rooted(case(seed)), np.random.default_rng(seed)
     table = own.table
     levels = [int(rng.integers(0, hierarchy.length + 1)) for hierarchy in table.quasi_identifiers.values()]
-    plain = node_of(table, levels)
+    plain = at_levels(table.quasi_identifiers, levels)
     uniform = all(
         hierarchy.nodes.level[hierarchy.nodes.ancestors[level]].min()
         == hierarchy.nodes.level[hierarchy.nodes.ancestors[level]].max()
@@ -183,13 +176,3 @@ def test_recodings_are_compared_as_generalizations_are():
     fine, coarse = (recoded(table, np.minimum(some_levels(rng, table), most)) for most in (1, 9))
     found = compare(table, {"fine": fine, "coarse": coarse}, [ClassSize(), TupleLoss()], [Coverage()])
     assert set(found.ranks.index) == {"fine", "coarse"}
-
-
-def test_a_recoding_travels_whole():
-    table = small_table()
-    own = recoded(table, some_levels(np.random.default_rng(1), table))
-    again = pickle.loads(pickle.dumps(own))
-    assert again == own
-    assert hash(again) == hash(own)
-    assert own != recoded(table, np.zeros((table.n_distinct, 8), dtype=int))
-    assert pickle.loads(pickle.dumps(table)).equivalence_classes(again).sizes.sum() == 300

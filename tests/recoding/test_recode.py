@@ -15,15 +15,7 @@ from loops import leave_uncompiled
 from recodings import column, drawn, lost, members_of, trees_of
 from strategies import nested, times
 
-from pymoo_anon.objectives import (
-    AlphaDeassociation,
-    BasicBetaLikeness,
-    DistinctLDiversity,
-    EnhancedBetaLikeness,
-    EntropyLDiversity,
-    RecursiveCLDiversity,
-    TCloseness,
-)
+from pymoo_anon.objectives import *
 from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, moves, recode
 from pymoo_anon.recoding import top_down as splits
 from pymoo_anon.recoding import trees as trees_and_tests
@@ -193,41 +185,6 @@ def test_requirements_decide_as_the_measures_do(tables, asked):
     one_class = Generalization({q: own for q, (own, _) in tops.items()}, {q: own for q, (_, own) in tops.items()})
     broken = constraint.broken(table.equivalence_classes(one_class))
     assert Requirements(1, [own]).tests(table.tuples, trees).keeps_whole(trees.rows) == (not broken[0])
-
-
-@given(tables=microdata(max_rows=6, max_attributes=2, sizes=(1, 2, 3, 4)), k=st.integers(1, 4))
-def test_no_recoding_beats_brute_force(tables, k):
-    """Enumerate all maps from tuples to node vectors, and find nothing better."""
-    table, _ = tables
-    nodes, trees = nodes_of(table), trees_of(table)
-    n = len(table.tuples)
-    choices = []
-    for codes in table.tuples.codes:
-        above = [
-            [x for x in range(len(own)) if own.first[x] <= own.order[code] < own.stop[x]]
-            for own, code in zip(nodes, codes, strict=True)
-        ]
-        choices.append(list(product(*above)))
-
-    def loss(cells):
-        own = [sum(node.losses[x] for node, x in zip(nodes, cell, strict=True)) for cell in cells]
-        return float(np.dot(own, table.tuples.counts))
-
-    def holds(cells):
-        sizes = {}
-        for cell, count in zip(cells, table.tuples.counts.tolist(), strict=True):
-            sizes[cell] = sizes.get(cell, 0) + count
-        return min(sizes.values()) >= k
-
-    if np.prod([len(own) for own in choices]) > 3000 or table.tuples.n_rows < k:
-        return
-    best = min(loss(cells) for cells in product(*choices) if holds(cells))
-    for method in ("bottom-up", "top-down"):
-        cells = recode(trees, Requirements(k).tests(table.tuples, trees), method=method)
-        found = [tuple(own) for own in cells.tolist()]
-        assert holds(found)
-        assert loss(found) >= best - 1e-9
-        assert n > 2 or loss(found) <= best + 1e-9
 
 
 @given(tables=microdata(), k=st.integers(1, 6))

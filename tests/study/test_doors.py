@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import psycopg
 import pytest
-from command import command, refused, run
+from command import command, edit, refused, run
 from persons import cells
 from servers import PASSWORD, postgres_server
 
@@ -76,8 +76,7 @@ def test_a_file_in_latin_1_goes_all_the_way():
     study = study_of("t.csv", "--encoding", "latin-1")
     assert study.project.reading.encoding == "latin-1"
     assert "grün" in Path("t-release.csv").read_text(encoding="utf-8")
-    path = Path("t.toml")
-    path.write_text(path.read_text().replace('encoding = "latin-1"', 'encoding = "cp437"'))
+    edit("t.toml", 'encoding = "latin-1"', 'encoding = "cp437"')
     assert "changed since: how t.toml reads it" in refused("pick", "t.toml")
 
 

@@ -11,6 +11,7 @@ from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonym
 from pymoo_anon.problems import joint, refine
 from pymoo_anon.publishing import read_evidence
 from pymoo_anon.study import Study, engines
+from pymoo_anon.study.stored import read_search
 from pymoo_anon.study.study import all_together
 from pymoo_anon.table import Microdata
 
@@ -57,17 +58,11 @@ def test_python_and_the_commands_make_the_same_release(searched):
 def test_nothing_is_read_before_it_is_needed_nor_twice(searched, monkeypatch):
     study, opened, read = Study.open(searched), [], []
     monkeypatch.setattr(engines, "open_frame", lambda *args: opened.append(args))
-    monkeypatch.setattr("pymoo_anon.study.folder.read_search", lambda *args: read.append(args) or own_read(*args))
+    monkeypatch.setattr("pymoo_anon.study.folder.read_search", lambda *args: read.append(args) or read_search(*args))
     study.pick([KAnonymity() >= 3], best=GeneralLossMetric())
     assert (len(opened), len(read)) == (0, 1)
     assert isinstance(study.table, Microdata)
     assert len(read) == 1
-
-
-def own_read(*args):
-    from pymoo_anon.study.stored import read_search
-
-    return read_search(*args)
 
 
 def test_other_folders_are_refused(searched, tmp_path):

@@ -58,7 +58,8 @@ def test_problems_know_their_fronts_and_count_as_the_package_does(name):
     assert np.array_equal(problem.nadir_point(), front.max(axis=0))
     assert (problem.reference_point() > problem.nadir_point()).all()
     assert problem.hypervolume_share(front) == problem.found_share(front) == 1
-    assert problem.hypervolume_share(front[:0]) == problem.found_share(front[:0]) == 0
+    for nothing in (front[:0], [], None):
+        assert problem.hypervolume_share(nothing) == problem.found_share(nothing) == 0
     assert problem.hypervolume_share(front[1:]) < 1
     assert problem.found_share(front[1:]) == (len(front) - 1) / len(front)
     assert 0 < problem.budgets[0] < problem.budgets[1]
@@ -155,7 +156,7 @@ def test_the_place_of_an_algorithm():
     assert own["runs"].item() == 3
     assert own.index[0] == 1 + (stored > own["hypervolume"].item()).sum()
     assert table["hypervolume"].is_monotonic_decreasing
-    assert suite.standings(problem, "mine", [front[:0]]).index[-1] == 4
+    assert suite.standings(problem, "mine", [None]).index[-1] == 4
     tied = suite.standings(problem, "mine", [front] * 2)
     assert (tied.index[tied["hypervolume"] == 1] == 1).all()
 

@@ -251,20 +251,6 @@ def test_texts_have_these_drafts(row):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        *((name, "codes") for name in ("zip", "Zip_Code", "zipcode", "PLZ")),
-        *((name, "numbers") for name in ("unzipped", None)),
-    ],
-)
-def test_a_name_tells_a_code(name, kind):
-    draft = draft_hierarchy(["13053", "13268", "14853", "13052"], name=name)
-    assert draft.kind == kind
-    assert (f"the column is called {name!r}, so codes" in draft.reason) == (kind == "codes")
-    assert draft_hierarchy(["1.5", "2", "3", "4"], name=name).kind == "numbers"
-
-
-@pytest.mark.parametrize(
     ("name", "top", "kind"),
     [
         ("admission_type_id", 9, "categories"),

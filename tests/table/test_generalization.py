@@ -29,8 +29,10 @@ def test_a_local_recoding_is_shown_by_its_labels():
     made = LocalGeneralization(ways, [[0, 0], [1, 0], [1, 0]])
     assert made.n_groups == (2, 1)
     assert repr(made) == "LocalGeneralization(2 classes; age: 2 labels; sex: 1 label)"
-    twin, dropped = LocalGeneralization(ways, made.cells), LocalGeneralization(ways, made.cells, suppressed=True)
-    assert (twin, hash(twin)) == (made, hash(made)) != (dropped, hash(made))
+    for twin in (LocalGeneralization(ways, made.cells), pickle.loads(pickle.dumps(made))):
+        assert (twin, hash(twin)) == (made, hash(made))
+    assert made != LocalGeneralization(ways, made.cells, suppressed=True)
+    assert made != LocalGeneralization(ways, [[0, 0], [1, 1], [1, 0]])
     assert repr(LocalGeneralization(ways, [[0, 0]])) == "LocalGeneralization(1 class; age: 1 label; sex: 1 label)"
 
 

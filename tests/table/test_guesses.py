@@ -23,7 +23,6 @@ from pymoo_anon.table.guesses import (
     Profile,
     decided_columns,
     equal_columns,
-    guess_of,
     guess_role,
     guesses_of,
     profiles_of,
@@ -286,7 +285,7 @@ def test_lists_and_objects_are_refused_with_their_columns(kind):
 
 def test_too_many_values_leave_the_name_and_the_count():
     def guess(name, n_distinct):
-        return guess_of(Profile(name, 10**6, n_distinct, 0, [], []))
+        return Profile(name, 10**6, n_distinct, 0, [], []).guess
 
     assert guess("city", MOST_VALUES + 1).role == "quasi-identifier"
     assert guess("x", MOST_VALUES + 1).role == "other"

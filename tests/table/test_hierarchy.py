@@ -37,13 +37,8 @@ def test_every_level_is_a_coarsening_of_the_one_below(hierarchy):
 
 
 def test_hierarchies_of_the_same_values_are_equal_and_hash_alike():
-    for one, other in (
-        (Hierarchy.flat([0.1, 17]), Hierarchy.flat([Decimal("0.1"), 17.0])),
-        (Hierarchy.intervals(0, 4, [2]), Hierarchy.intervals(0, Decimal(4), [2.0])),
-    ):
-        assert (one == other) == (one.bins == other.bins)
-        if one == other:
-            assert hash(one) == hash(other)
+    one, other = Hierarchy.flat([0.1, 17]), Hierarchy.flat([Decimal("0.1"), 17.0])
+    assert (one, hash(one)) == (other, hash(other))
     assert Hierarchy.flat([1]) != Hierarchy.flat([True])
     left, right = (Hierarchy.intervals(0, 4, [], 2, closed) for closed in ("left", "right"))
     assert Hierarchy([left.domain, ["*"] * 2]) != left != right

@@ -84,11 +84,6 @@ def test_equivalence_classes_are_not_overwritten():
     assert sorted(classes.sizes) == [1, 1, 1, 3]
 
 
-def test_values_name_the_columns_of_histograms():
-    table = Microdata.from_frame(persons(), QUASI, "diagnosis")
-    assert table.domain_of("sex") == ("F", "M")
-
-
 def test_a_pickled_table_is_the_same_and_a_copy_is_itself():
     table = Microdata.from_frame(persons(), QUASI, "diagnosis", label="salary")
     list(table.grouper.classes(np.array([[0, 1, 2, 3, 0, 1]]), np.array([[4, 2]]), columns=("diagnosis",)))

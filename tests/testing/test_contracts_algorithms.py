@@ -12,18 +12,7 @@ from pymoo.util.archive import MultiObjectiveArchive
 from tasks import nsga2
 
 from pymoo_anon import algorithms
-from pymoo_anon.algorithms import (
-    GENITOR,
-    PBGEA,
-    BitStringLocalSearch,
-    BranchAndBound,
-    Datafly,
-    ExhaustiveSearch,
-    ParetoLocalSearch,
-    PreferenceNSGA2,
-    SamaratiSearch,
-    TargetSweep,
-)
+from pymoo_anon.algorithms import *
 from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, PreferredPoint
 from pymoo_anon.testing import check_algorithm, small_problems
@@ -90,6 +79,39 @@ class Own(PBGEA):
 
     def __init__(self, **kwargs):
         super().__init__(pop_size=7, **kwargs)
+
+
+def finding(name, found):
+    """Make an algorithm that tells something else than it found."""
+
+    def _set_optimum(self):
+        Own._set_optimum(self)
+        self.opt = found(self)
+
+    return type(name, (Own,), {"_set_optimum": _set_optimum})
+
+
+def going_on(name, termination, more):
+    """Make an algorithm that goes on after a termination for more generations."""
+
+    def has_next(self):
+        told = type(self.termination).__name__.startswith(termination)
+        return Own.has_next(self) or (told and more(self.n_gen))
+
+    return type(name, (Own,), {"has_next": has_next})
+
+
+Dominated = finding("Dominated", lambda own: own.pop)
+WrongF = finding("WrongF", lambda own: Population.new(X=own.opt.get("X"), F=own.opt.get("F") + 1, G=own.opt.get("G")))
+Finds = finding("Finds", lambda own: Population.empty())
+LastInfeasible = finding("LastInfeasible", lambda own: own.pop[np.argsort(-own.pop.get("CV")[:, 0])[:1]])
+#: The most special node, of which the first population has one.
+Infeasible = finding(
+    "Infeasible", lambda own: Population.merge(own.opt[:1], own.data.setdefault("special", own.pop[1:2]))
+)
+Endless = going_on("Endless", "Default", lambda n_gen: n_gen < 9)
+OneMore = going_on("OneMore", "MaximumGeneration", lambda n_gen: n_gen == 2)
+ManyMore = going_on("ManyMore", "MaximumFunctionCall", lambda n_gen: n_gen < 9)
 
 
 class OfNumpy(Own):
@@ -175,25 +197,6 @@ class MovesParents(Own):
         super()._advance(infills, **kwargs)
 
 
-class Dominated(Own):
-    def _set_optimum(self):
-        self.opt = self.pop
-
-
-class WrongF(Own):
-    def _set_optimum(self):
-        super()._set_optimum()
-        self.opt = Population.new(X=self.opt.get("X"), F=self.opt.get("F") + 1, G=self.opt.get("G"))
-
-
-class Infeasible(Own):
-    def _set_optimum(self):
-        super()._set_optimum()
-        # The most special node, of which the first population has one.
-        self.data.setdefault("special", self.pop[1:2])
-        self.opt = Population.merge(self.opt[:1], self.data["special"])
-
-
 class Floats(Own):
     def _infill(self):
         pop = super()._infill()
@@ -205,12 +208,6 @@ class FloatsOnTheWay(Floats):
     def _set_optimum(self):
         super()._set_optimum()
         self.opt = Population.new(X=self.opt.get("X").astype(int), F=self.opt.get("F"), G=self.opt.get("G"))
-
-
-class Finds(Own):
-    def _set_optimum(self):
-        super()._set_optimum()
-        self.opt = Population.empty()
 
 
 class Fickle(Own):
@@ -226,11 +223,6 @@ class Fickle(Own):
         super()._set_optimum()
         if self.n_runs > 1:
             self.opt = Population.empty()
-
-
-class LastInfeasible(Own):
-    def _set_optimum(self):
-        self.opt = self.pop[np.argsort(-self.pop.get("CV")[:, 0])[:1]]
 
 
 class Silent(Own):
@@ -280,27 +272,6 @@ class NoArchive(Own):
         super().setup(problem, **kwargs)
         self.archive = None if given is None else Empty()
         return self
-
-
-class Endless(Own):
-    """An algorithm that goes on after its time."""
-
-    def has_next(self):
-        return super().has_next() or (type(self.termination).__name__.startswith("Default") and self.n_gen < 9)
-
-
-class OneMore(Own):
-    def has_next(self):
-        return super().has_next() or (
-            type(self.termination).__name__ == "MaximumGenerationTermination" and self.n_gen == 2
-        )
-
-
-class ManyMore(Own):
-    def has_next(self):
-        return super().has_next() or (
-            type(self.termination).__name__ == "MaximumFunctionCallTermination" and self.n_gen < 9
-        )
 
 
 @pytest.mark.parametrize(

@@ -17,22 +17,7 @@ from pymoo.operators.selection.tournament import TournamentSelection
 from pymoo.problems import get_problem
 
 from pymoo_anon import operators
-from pymoo_anon.operators import (
-    BitStringNeighborhood,
-    BitStringSampling,
-    ClosestValidRepair,
-    CornerSampling,
-    DominanceCountTournament,
-    LatticeSampling,
-    LevelCrossover,
-    LevelNeighborhood,
-    Neighborhood,
-    PartitionCrossover,
-    PerAttributeBitMutation,
-    RandomImmigrantMutation,
-    ReducedSurrogateCrossover,
-    SingleStepMutation,
-)
+from pymoo_anon.operators import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.testing import check_operator, small_problems
 
@@ -105,14 +90,26 @@ def test_operators_refuse_the_variables_of_another_space(operator, space):
         assert "got ZDT1;" in refused(AssertionError, lambda: check_operator(operator, get_problem("zdt1")))
 
 
-class TooFew(LatticeSampling):
-    def _do(self, problem, n_samples, *args, **kwargs):
-        return super()._do(problem, n_samples, *args, **kwargs)[1:]
+def changed(name, kind, change):
+    """Make an operator that changes what a sound one makes."""
+    return type(name, (kind,), {"_do": lambda self, *args, **kwargs: change(kind._do(self, *args, **kwargs))})
 
 
-class Outside(LatticeSampling):
-    def _do(self, problem, n_samples, *args, **kwargs):
-        return super()._do(problem, n_samples, *args, **kwargs) + 1
+def doing(name, kind, make):
+    """Make an operator of a kind from a function of the problem and what is given."""
+    return type(name, (kind,), {"_do": lambda self, problem, given, *args, **kwargs: make(problem, given)})
+
+
+TooFew = changed("TooFew", LatticeSampling, lambda X: X[1:])
+Outside = changed("Outside", LatticeSampling, lambda X: X + 1)
+Texts = changed("Texts", LatticeSampling, lambda X: X.astype(str))
+Halving = changed("Halving", LevelCrossover, lambda X: X[:1])
+Flat = doing("Flat", Sampling, lambda problem, n: [np.zeros(problem.n_var + 1, dtype=int) for _ in range(n)])
+Losing = doing("Losing", Mutation, lambda problem, X: X[:, :1])
+NeverDone = doing("NeverDone", Repair, lambda problem, X: np.where(problem.xl < X, X - 1, X).astype(int))
+DoesNothing = doing("DoesNothing", Repair, lambda problem, X: X)
+FarAway = doing("FarAway", LevelNeighborhood, lambda problem, x: x[np.newaxis] + 6)
+OneNeighbor = doing("OneNeighbor", LevelNeighborhood, lambda problem, x: x.copy())
 
 
 class OfNumpy(LatticeSampling):
@@ -126,16 +123,6 @@ class Counting(LatticeSampling):
     def _do(self, problem, n_samples, *args, random_state, **kwargs):
         self.calls += 1
         return super()._do(problem, n_samples, random_state=np.random.default_rng(self.calls))
-
-
-class Texts(LatticeSampling):
-    def _do(self, problem, n_samples, *args, **kwargs):
-        return super()._do(problem, n_samples, *args, **kwargs).astype(str)
-
-
-class Flat(Sampling):
-    def _do(self, problem, n_samples, *args, **kwargs):
-        return [np.zeros(problem.n_var + 1, dtype=int) for _ in range(n_samples)]
 
 
 class Widening(LatticeSampling):
@@ -157,11 +144,6 @@ class Unpickled(LatticeSampling):
         raise TypeError("not me")
 
 
-class Halving(LevelCrossover):
-    def _do(self, problem, X, *args, **kwargs):
-        return super()._do(problem, X, *args, **kwargs)[:1]
-
-
 class Swapping(LevelCrossover):
     """An operator that changes the individuals, since pymoo copies the parents."""
 
@@ -175,21 +157,6 @@ class Swapping(LevelCrossover):
 class InPlace(SingleStepMutation):
     def _do(self, problem, X, *args, **kwargs):
         X[:] = super()._do(problem, X, *args, **kwargs)
-        return X
-
-
-class Losing(Mutation):
-    def _do(self, problem, X, *args, **kwargs):
-        return X[:, :1]
-
-
-class NeverDone(Repair):
-    def _do(self, problem, X, **kwargs):
-        return np.where(problem.xl < X, X - 1, X).astype(int)
-
-
-class DoesNothing(Repair):
-    def _do(self, problem, X, **kwargs):
         return X
 
 
@@ -221,16 +188,6 @@ class ChangesChosen(Selection):
     def _do(self, problem, pop, n_select, n_parents, **kwargs):
         pop.set("X", pop.get("X") * 0)
         return np.zeros((n_select, n_parents), dtype=int)
-
-
-class FarAway(LevelNeighborhood):
-    def _do(self, problem, x, distance, *args, **kwargs):
-        return x + np.array([[distance + 5] * len(x)])
-
-
-class OneNeighbor(LevelNeighborhood):
-    def _do(self, problem, x, distance, *args, **kwargs):
-        return x.copy()
 
 
 class MovesAlong(LevelNeighborhood):

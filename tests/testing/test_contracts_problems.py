@@ -79,9 +79,17 @@ class Sphere(Problem):
         """Change what was evaluated, in broken problems."""
 
 
-class NoConstraints(Sphere):
-    def spoil(self, x, out):
-        del out["G"]
+def spoiled(name, spoil):
+    """Make a problem that spoils what was evaluated at x."""
+    return type(name, (Sphere,), {"spoil": lambda self, x, out: spoil(x, out)})
+
+
+NoConstraints = spoiled("NoConstraints", lambda x, out: out.pop("G"))
+Misshapen = spoiled("Misshapen", lambda x, out: out.update(F=out["F"][:, :1]))
+Relative = spoiled("Relative", lambda x, out: out.update(F=out["F"] - out["F"].min(axis=0)))
+Noisy = spoiled("Noisy", lambda x, out: out.update(F=out["F"] + np.random.random()))  # noqa: NPY002
+#: Repeated points are worth more.
+Doubling = spoiled("Doubling", lambda x, out: out.update(F=out["F"] + (len(np.unique(x, axis=0)) < len(x))))
 
 
 class Unnumbered(Sphere):
@@ -90,25 +98,10 @@ class Unnumbered(Sphere):
             out["F"] = out["F"] + np.sqrt(x[..., :1])
 
 
-class Misshapen(Sphere):
-    def spoil(self, x, out):
-        out["F"] = out["F"][:, :1]
-
-
 class Texted(Sphere):
     def evaluate(self, X, **kwargs):
         out = super().evaluate(X, **kwargs)
         return {**out, "F": out["F"].astype(np.float32)}
-
-
-class Relative(Sphere):
-    def spoil(self, x, out):
-        out["F"] = out["F"] - out["F"].min(axis=0)
-
-
-class Noisy(Sphere):
-    def spoil(self, x, out):
-        out["F"] = out["F"] + np.random.random()  # noqa: NPY002
 
 
 class Numbered(Sphere):
@@ -123,14 +116,6 @@ class Rounding(Sphere):
     def _evaluate(self, x, out, *args, **kwargs):
         x[:] = np.round(x)
         super()._evaluate(x, out)
-
-
-class Doubling(Sphere):
-    """A problem that values repeated points more."""
-
-    def spoil(self, x, out):
-        twice = len(np.unique(x, axis=0)) < len(x)
-        out["F"] = out["F"] + twice
 
 
 class Meeting(Sphere):
@@ -175,14 +160,13 @@ class WorseCopy(Forgetful):
         return made
 
 
-class FarFront(Sphere):
-    def _calc_pareto_front(self, *args, **kwargs):
-        return np.array([[1e9, 1e9]])
+def with_front(name, front):
+    """Make a problem with a wrong front."""
+    return type(name, (Sphere,), {"_calc_pareto_front": lambda self, *args, **kwargs: np.array(front)})
 
 
-class FlatFront(Sphere):
-    def _calc_pareto_front(self, *args, **kwargs):
-        return np.array([1e9, 1e9, 1e9])
+FarFront = with_front("FarFront", [[1e9, 1e9]])
+FlatFront = with_front("FlatFront", [1e9, 1e9, 1e9])
 
 
 class NoFront(Sphere):

@@ -19,14 +19,7 @@ from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import IntegerRandomSampling
 from pymoo.util.ref_dirs import get_reference_directions
 
-from pymoo_anon.operators import (
-    BitStringSampling,
-    LatticeSampling,
-    LevelCrossover,
-    PartitionCrossover,
-    RandomImmigrantMutation,
-    SingleStepMutation,
-)
+from pymoo_anon.operators import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.testing import check_algorithm, small_problems
 from pymoo_anon.testing.algorithms import COPIES

@@ -160,7 +160,8 @@ class KLDivergence(LossObjective):
     """KL: divergence in bits of the original from the released distribution.
 
     In the released one every tuple is spread evenly over the combinations of domain values that it may stand for, a
-    suppressed one over all of them (Kifer and Gehrke 2006). From 0; lower is better.
+    suppressed one over all of them (Kifer and Gehrke 2006). From 0; lower is better. Classes of a local recoding may
+    overlap: a tuple there has the share of its own class alone, so that this is an upper bound.
 
     Formula:
         Σ p(t) log2(p(t) / r(t)), over the distinct tuples t, p and r the original and the released share

@@ -296,9 +296,9 @@ class MarketerRisk(AgainstRegister):
     """Marketer risk: mean over all tuples of 1 / (size of their class).
 
     The number of released classes over the rows; the suppressed tuples are one class (Dankar and El Emam 2010). From 1
-    / rows to 1; lower is better. Against a register, the mean of 1 / (persons of the register that the tuple's class
-    fits): the holder of the register links each row to one of them. All persons fit a suppressed tuple. The register
-    holds the persons of the table: no class fits fewer persons than it has tuples.
+    / rows, or 1 / persons of a register, to 1; lower is better. Against a register, the mean of 1 / (persons of the
+    register that the tuple's class fits): the holder of the register links each row to one of them. All persons fit a
+    suppressed tuple. The register holds the persons of the table: no class fits fewer persons than it has tuples.
 
     Formula:
         (1 / N) Σ 1 / |E(t)|, over the N tuples t; with a register (1 / N) Σ 1 / |{p in the register: E(t) fits p}|

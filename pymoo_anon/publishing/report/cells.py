@@ -125,7 +125,7 @@ def cell_text(cell: Cell, kind: str) -> str:
         if Decimal("99.95") <= percent < 100:
             return f">{_SPACE}99.9{_SPACE}%"
         rounded = percent.quantize(Decimal("0.01" if 0 < percent < 1 else "0.1"), ROUND_HALF_UP)
-        return f"{rounded.normalize():f}{_SPACE}%"
+        return f"{rounded.normalize():,f}{_SPACE}%"
     if isinstance(cell, int):
         return f"{cell:,}"
     exact = Decimal(repr(cell))

@@ -384,13 +384,13 @@ def _columns_chart() -> Spec:
 
 def _groups_chart() -> Spec:
     lost = _percent("c3:Q", "information lost, mean of the group", labelOverlap=True) | {"scale": {"domainMin": 0}}
-    tips = _tips({"c0:N": "attribute", "c1:N": "group", "c2:Q": "people|,", "c3:Q": "information lost|.1%"})
+    tips = _tips({"c0:N": "attribute", "c1:N": "group", "c2:Q": "number|,", "c3:Q": "information lost|.1%"})
     named = _computed("name", "datum.c1 + ' (' + datum.c0 + ')'")
     return _BAR(tooltip=tips, x=lost, y=_as_listed("name:N", title=None)) | {"height": {"step": 20}, **named}
 
 
 def _lorenz_chart() -> Spec:
-    people, whole = _percent("c0:Q", "share of the people, those with least first"), "share of the whole that is theirs"
+    people, whole = _percent("c0:Q", "share of all, those with least first"), "share of the whole that is theirs"
     layers = [
         _marked("line", color=GREY, strokeDash=[2, 3])(x=people, y=_channel("c0:Q")),
         _marked("line", color=BLUE, strokeWidth=2.5)(x=people, y=_percent("c1:Q", whole)),

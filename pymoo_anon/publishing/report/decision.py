@@ -189,8 +189,7 @@ def not_stated(missing: list[str]) -> str:
 
 def open_view(subject: Subject) -> View:
     """List the open questions and the missing entries."""
-    earlier, own = subject.evidence.get("earlier"), subject.evidence.get("joint")
-    joint = own and Together.of_record(own, subject.table.n_rows)
+    earlier, joint = subject.evidence.get("earlier"), together(subject)
     missing = [words for key, words in ABOUT.items() if not subject.about.get(key)]
     sensitive = [name for name in subject.table.sensitive if name not in subject.released_sensitive]
     words = {
@@ -208,11 +207,17 @@ def open_view(subject: Subject) -> View:
         "Whether better points exist: the front is not proven.": not subject.front.certified,
         "How well a model learns from the release.": True,
         "Other releases of the same table, which can be compared with this one"
-        + (f": {len(earlier)} are known." if earlier else ": none is known."): True,
+        + (f": {len(earlier)} {'is' if len(earlier) == 1 else 'are'} known." if earlier else ": none is known."): True,
         f"Whoever has all of them and links their rows sees {joint}.": joint,
     }
     tables = () if not joint else (_joint_table(joint),)
     return View(tuple(sentence for sentence, holds in words.items() if holds), tables)
+
+
+def together(subject: Subject) -> Together | None:
+    """Return what whoever has all releases sees, if there are several."""
+    own = subject.evidence.get("joint")
+    return own and Together.of_record(own, subject.table.n_rows)
 
 
 def _joint_table(found: Together) -> Table:
@@ -234,7 +239,7 @@ def evidence_view(subject: Subject) -> View:
     broken = [str(row[0]) for row in rows if row[-1] == "no"]
     unknown = [str(row[0]) for row in rows if row[-1] == NOTHING]
     words = "All promises were recounted from the released table alone, by other means than the search: "
-    words += f"{listed(broken)} {'does' if len(broken) == 1 else 'do'} not hold." if broken else "it holds."
+    words += f"{listed(broken)} {'does' if len(broken) == 1 else 'do'} not hold." if broken else "they hold."
     words += f" Not recounted: {listed(unknown)}." if unknown else ""
     # Other views show these.
     rest = {key: value for key, value in subject.evidence.items() if key not in _ELSEWHERE}

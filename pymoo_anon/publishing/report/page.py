@@ -133,7 +133,8 @@ def _page(subject: Subject) -> str:
         columns=[one_line(name) for name in subject.names],
         axes=payload.get("axes", []),
         first=payload.get("first", []),
-        label=payload["labels"].get(subject.chosen, "") if not subject.external else "",
+        label="" if subject.external else payload["labels"][subject.chosen],
+        fate="" if subject.external else payload["fate"],
         style=_markup(resource("report.css")),
         scripts=[_markup(one) for one in scripts],
         # Name of a script in a content security policy.
@@ -157,10 +158,12 @@ def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
     # Classes of a single value with at most one percent of the rows stand in the view of inference alone.
     found = [(one_line(name), own.inferences[name]) for name in subject.released_sensitive]
     revealed = people.revealed(subject, [told for told in found if told[1].certain > 0.01])
-    risks = [("", "Unique rows", values.uniqueness_said(subject))]
+    risks = [("", "Risk", people.compared(subject, own)[0]), ("", "Unique rows", values.uniqueness_said(subject))]
     risks += [(decision.MISSED, "Inference", revealed)] if revealed else []
     if subject.external:
         return risks
+    joint, refined = decision.together(subject), ", with each of its classes refined" if own.is_refined else ""
+    risks += [("", "Other releases", f"Whoever has all of them and links their rows sees {joint}.")] if joint else []
     met = decision.verdict(subject, own)
     required = [f"{one} (here {value})" for one, value in decision.required(subject, own)]
     badge, kind = decision.badge(subject)
@@ -168,7 +171,7 @@ def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
         (met, "Required" if met == decision.FREE else f"Required, and {met}", listed(required) or "nothing"),
         *risks,
         ("", "Usefulness", values.usefulness(subject)),
-        (kind, "Choice", f"point {subject.chosen} of {len(subject.front)}; the front is {badge}"),
+        (kind, "Choice", f"point {subject.chosen} of {len(subject.front)}{refined}; the front is {badge}"),
         ("", "Suppressed", people.suppressed(subject, own)),
         *([("", "Dropped columns", values.dropped(subject))] if values.dropped(subject) else []),
     ]
@@ -226,7 +229,8 @@ def _payload(
     }
     if subject.external:
         return made | {"chosen": 1, "members": [{**told[0], "point": 1}]}
-    return made | front_chart(subject, figures["front"][0].rows)
+    refined = " before each of its classes was refined" if subject.own.is_refined else ""
+    return made | {"fate": f"This is the release{refined}."} | front_chart(subject, figures["front"][0].rows)
 
 
 def _embedded(data: Any) -> str:

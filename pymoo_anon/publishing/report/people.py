@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from pymoo_anon._messages import listed
 from pymoo_anon.comparison.comparing import QUANTILES, distribution, gini, lorenz_curve
-from pymoo_anon.comparison.properties import BreachProbability, ClassSize, DistinctValues, PropertyVector, TupleLoss
+from pymoo_anon.comparison.properties import PropertyVector, TupleLoss, released
 from pymoo_anon.comparison.risk import PopulationUniques, population_uniques
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
@@ -20,13 +20,13 @@ from pymoo_anon.objectives.privacy.register import KMap
 from pymoo_anon.publishing.report.cells import Cell, Row, Table, View, cell_of, one_line, share_text
 from pymoo_anon.publishing.report.subject import MOST_CLASSES, TENTHS, Inference, Member, Subject
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.typing import Ints
+from pymoo_anon.typing import Floats, Ints
 
 #: Definition of each risk.
 DEFINITIONS = {
-    "prosecutor, highest": "The attacker knows that a person is in the table and picks one row of those that fit: the "
+    "prosecutor, highest": "The attacker knows that a person is in the table and picks one of the people who fit: the "
     "chance to be right for the person who is easiest to find, 1 in the size of the smallest class.",
-    "marketer": "The attacker links every row to some person: the share of rows that are linked "
+    "marketer": "The attacker links everybody to one of the people who fit: the share of them that are linked "
     "rightly on average, the number of classes over the number of people in them.",
     "journalist, highest": "The attacker does not know who is in the table and picks one person of the population who "
     "fits: the chance to be right for the person who is easiest to find.",
@@ -84,10 +84,11 @@ def risks_view(subject: Subject, member: Member) -> View:
     columns = "risk", *_shares(sides), ("for comparison", "share")
     risks = Table.of("risks", "The risks of identification.", columns, rows, "risks")
     words, uniques = _uniques(subject, member)
-    return View((*_compared(subject, member), *words), (risks, _at_risk(subject, member), *uniques))
+    return View((*compared(subject, member), *words), (risks, _at_risk(subject, member), *uniques))
 
 
-def _compared(subject: Subject, member: Member) -> list[str]:
+def compared(subject: Subject, member: Member) -> list[str]:
+    """Compare the risk to be found with the one for comparison."""
     if member.n_released == 0:
         return ["Every row is suppressed and dropped: nothing is released, and nobody can be found."]
     persons = member.persons
@@ -122,7 +123,7 @@ def _in_population(population: Microdata, classes: EquivalenceClasses) -> float 
 
 def _at_risk(subject: Subject, member: Member) -> Table:
     limits, sides = sorted({*_RISKS, subject.threshold}, reverse=True), _before_and_after(subject, member)
-    columns, rows = ("risk above", *_shares(sides), ("classes smaller than", "whole")), []
+    columns, rows = ("risk above", *_shares(sides), ("classes of fewer people than", "whole")), []
     for limit in limits:
         enough, shares = smallest_k(limit), []
         for own in sides.values():
@@ -149,7 +150,8 @@ def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
     if subject.table.person is not None:
         return ["Unique people in the population were not estimated: a person may have several rows."], []
     sides = _before_and_after(subject, member).items()
-    named = {title: population_uniques(own.sizes, n) for title, own in sides if len(own.sizes)}
+    # Rows that are suppressed are no part of the sample.
+    named = {title: population_uniques(own.classes, n) for title, own in sides if own.classes.kept.any()}
     said, found = [f"{title[0].upper()}{title[1:]}: {_range(one)}" for title, one in named.items()], named.values()
     rows = []
     # If the table is the whole population, the count is exact.
@@ -205,8 +207,8 @@ def _said(subject: Subject, told: list[tuple[str, Inference]]) -> list[str]:
         f"{gain}: knowing the class, the likeliest value is right for {share_text(own.knowing)} of the "
         f"{subject.unit}, without knowing it for {share_text(own.not_knowing)}{widest}.",
         revealed(subject, told) or "No class has a single value.",
-        f"The values of {far} in a class differ from those of all rows by {share_text(other.mean)} on average{most}, "
-        f"and by {share_text(other.greatest)} at most; 0 % is alike, 100 % has nothing in common.",
+        f"The values of {far} in a class differ from those of all released rows by {share_text(other.mean)} "
+        f"on average{most}, and by {share_text(other.greatest)} at most; 0 % is alike, 100 % has nothing in common.",
     ]
 
 
@@ -226,7 +228,7 @@ def _inferred(subject: Subject, found: list[tuple[str, list[Inference]]]) -> Tab
         columns += [(words, "share"), *([("the same, raw table", "share")] if both else [])]
         for row, (_, own) in zip(cells, found, strict=True):
             row += [cell_of(getattr(one, figure)) for one in ((own[-1], own[0]) if both else own[-1:])]
-    caption = "What can be inferred of each sensitive column; distances are those of a class from all rows."
+    caption = "What can be inferred of each sensitive column; distances are those of a class from all released rows."
     return Table.of("inferred", caption, columns, cells)
 
 
@@ -267,11 +269,13 @@ def _sized(subject: Subject, member: Member) -> list[str]:
         f"{subject.rows(member.n_released)} {are} in the release; {held} them. The smallest class is of "
         f"{subject.rows(int(sizes[0]))}, and half of them are in a class of at least {middle:,}."
     ]
+    # Bounds on k and risks are those of persons where these are known.
+    one, whom = ("in a class of one person", " persons") if member.has_persons else ("alone in a class", "")
     bounds = {2, 5, subject.enough, subject.required_k or 2}
     for bound in sorted(bounds - {1}):
-        n = int(sizes[sizes < bound].sum())
+        n = int(member.sizes[member.counts < bound].sum())
         share = f" ({share_text(n / member.n_released)})" if n else ""
-        alone = "alone in a class" if bound == 2 else f"in a class of fewer than {bound:,}"
+        alone = one if bound == 2 else f"in a class of fewer than {bound:,}{whom}"
         words.append(f"{subject.rows(n)}{share} {'is' if n < 2 else 'are'} {alone}.")
     return words
 
@@ -322,38 +326,42 @@ def _ends(edges: list[int], i: int) -> str:
 
 def bias_view(subject: Subject, member: Member) -> View:
     """List the distribution of privacy and loss over people and groups."""
-    classes = member.classes
-    loss, size, risk = (one.measure(classes) for one in (TupleLoss(), ClassSize(), BreachProbability()))
-    if subject.table.person is not None:
-        risk = replace(risk, values=1 / DistinctValues(subject.table.person).measure(classes).values)
+    loss = TupleLoss().measure(member.classes)
     # As shares: a suppressed row loses everything.
     loss = replace(loss, values=loss.values / len(subject.names))
-    groups = _losers(subject, loss, risk)
+    # Rows that are left out are in no class, and nobody finds them.
+    groups = _losers(subject, loss.values, np.append(1 / member.counts, 0.0)[released(member.classes)[0]])
+    vectors = {"information lost": loss}
+    if member.n_released:
+        classes = DistinctTuples(np.zeros((len(member.sizes), 1), dtype=np.int64), member.sizes, (1,))
+        size = PropertyVector(member.sizes.astype(float), classes, "class size", maximize=True)
+        risk = PropertyVector(1 / member.counts, classes, "risk to be found", maximize=False)
+        vectors = {"class size": size, **vectors, "risk to be found": risk}
     average = share_text(loss.mean())
     words = [
         f"All {subject.unit} lose {average} of their information on average."
-        if not groups
+        if not groups or share_text(_share(groups[0])) == average
         else f"Most is lost where {groups[0][0]} is {groups[0][1]}: {share_text(_share(groups[0]))} of the "
         f"information, against {average} for all {subject.unit} on average.",
-        "Gini coefficients say how unequal people are, from 0 (all alike) to 1 (one has everything): "
-        f"{gini(size):.2f} for the size of their class, {gini(loss):.2f} for the loss.",
+        f"Gini coefficients say how unequal {subject.unit} are, from 0 (all alike) to 1 (one has everything): "
+        f"{listed(f'{gini(own):.2f} for the {name}' for name, own in vectors.items())}.",
     ]
     columns = "attribute", "group", (subject.unit, "whole"), *_shares(["information lost", "mean risk"])
     caption = f"Who loses most: groups of {subject.unit}, the greatest mean loss first."
     tables = (
         Table.of("groups", caption, columns, groups, "groups"),
-        _quantiles(loss, size, risk),
-        _lorenz(loss, size),
+        _quantiles(subject, vectors),
+        _lorenz(subject, vectors),
     )
     return View(tuple(words), (*tables, _smallest(subject, member)))
 
 
-def _losers(subject: Subject, loss: PropertyVector, risk: PropertyVector) -> list[Row]:
+def _losers(subject: Subject, loss: Floats, risk: Floats) -> list[Row]:
     rows: list[Row] = []
     for name, own in subject.people:
         people, lost, chances = (
             np.bincount(own.groups, own.counts * values, len(own.labels))
-            for values in (1, loss.values[own.places], risk.values[own.places])
+            for values in (1, loss[own.places], risk[own.places])
         )
         for group in np.flatnonzero(people).tolist():
             n, label = int(people[group]), one_line(own.labels[group])
@@ -362,33 +370,38 @@ def _losers(subject: Subject, loss: PropertyVector, risk: PropertyVector) -> lis
     return sorted(rows, key=lambda row: -_share(row))[:_MOST_LOSERS]
 
 
-def _quantiles(loss: PropertyVector, size: PropertyVector, risk: PropertyVector) -> Table:
+def _quantiles(subject: Subject, vectors: Mapping[str, PropertyVector]) -> Table:
     rows = []
-    for name, vector in (("class size", size), ("information lost", loss), ("risk to be found", risk)):
+    for name, vector in vectors.items():
         found = distribution({name: vector}).iloc[0]
-        told = cell_of if vector is size else share_text
+        told = cell_of if name == "class size" else share_text
         values = [told(float(found[column])) for column in ("mean", *QUANTILES)]
         rows.append((name, *values, f"{found['Gini']:.2f}", int(found["worst off"])))
     numbers = ((name, "number") for name in ("mean", *QUANTILES, "Gini"))
     columns = "property", *numbers, ("with the worst value", "whole")
     caption = (
-        "Distribution of class size, loss and risk over the people. A quantile is the value that such a share of "
-        "them does not exceed; the last column counts those with the worst value."
+        f"Distribution of loss over all {subject.unit}, of class size and risk over the released ones. A quantile is "
+        "the value that such a share of them does not exceed; the last column counts those with the worst value."
     )
     return Table.of("quantiles", caption, columns, rows)
 
 
-def _lorenz(loss: PropertyVector, size: PropertyVector) -> Table:
-    held = [np.interp(_SHARES, *lorenz_curve(vector).T) for vector in (size, loss)]
-    rows = (map(cell_of, shares) for shares in zip(_SHARES, *held, strict=True))
-    columns = _shares(["share of the people, those with least first", "of all class sizes", "of all loss"])
+def _lorenz(subject: Subject, vectors: Mapping[str, PropertyVector]) -> Table:
+    nothing = np.full_like(_SHARES, np.nan)
+    size, loss = (
+        np.interp(_SHARES, *lorenz_curve(vectors[name]).T) if name in vectors else nothing
+        for name in ("class size", "information lost")
+    )
+    rows = (map(cell_of, shares) for shares in zip(_SHARES, size, loss, strict=True))
+    columns = _shares([f"share of the {subject.unit}, those with least first", "of all class sizes", "of all loss"])
     return Table.of("lorenz", "Shares of the privacy and of the loss, those with least first.", columns, rows, "lorenz")
 
 
 def _smallest(subject: Subject, member: Member) -> Table:
-    first = np.argsort(member.sizes, kind="stable")[:MOST_CLASSES].tolist()
-    rows = ((*map(one_line, member.cells(place)), int(member.sizes[place])) for place in first)
-    columns = *map(one_line, subject.names), (subject.unit, "whole")
+    counts = {subject.unit: member.sizes, **({"persons": member.counts} if member.has_persons else {})}
+    first = np.argsort(member.counts, kind="stable")[:MOST_CLASSES].tolist()
+    rows = ((*map(one_line, member.cells(place)), *(int(own[place]) for own in counts.values())) for place in first)
+    columns = *map(one_line, subject.names), *((unit, "whole") for unit in counts)
     return Table.of("smallest", "The smallest classes, easiest to identify.", columns, rows)
 
 

@@ -8,7 +8,7 @@
 
   // A twin of `cell_text` of cells.py: half up in decimals, as a person rounds.
   const written = (options) => new Intl.NumberFormat("en", options).format;
-  const decimals = [0, 1, 2].map((most) => written({ maximumFractionDigits: most, useGrouping: most === 0 }));
+  const decimals = [0, 1, 2].map((most) => written({ maximumFractionDigits: most }));
   const digits = written({ maximumSignificantDigits: 4 });
   function shown(cell, kind) {
     if (cell === null) return "–";
@@ -101,7 +101,7 @@
     verdict.textContent = member.verdict;
     verdict.className = "badge " + member.verdict.replaceAll(" ", "-");
     one("[data-label]").textContent = data.labels[point];
-    one("[data-fate]").textContent = point === data.chosen ? "This is the release." : members.has(point)
+    one("[data-fate]").textContent = point === data.chosen ? data.fate : members.has(point)
       ? "This is not the release."
       : "This is not the release, and no neighbour of it: the views below show the release.";
     one(".shown").classList.toggle("other", point !== data.chosen);

@@ -128,6 +128,16 @@ class Member:
         return None if self.table.person is None else np.diff(self.values(self.person).starts)
 
     @property
+    def has_persons(self) -> bool:
+        """Whether a person may have several rows, and it is known which."""
+        return self.table.person is not None
+
+    @property
+    def counts(self) -> Ints:
+        """(n,) int64 array of persons per class, or of rows if these are not known."""
+        return self.sizes if self.persons is None else self.persons
+
+    @property
     def n_stars(self) -> int:
         """Number of rows of kept classes that have * throughout."""
         named = map(self.labels, self.table.quasi_identifiers)

@@ -1,0 +1,121 @@
+"""The commands `risk`, `compare` and `count`, about any tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pandas as pd
+from rich.console import Console
+
+from pymoo_anon._messages import counted, examples, listed, number, percent, repeated, told_apart
+from pymoo_anon.cli.console import print_rows, tell, tell_some, working
+from pymoo_anon.cli.options import CompareRequest, CountRequest, RiskRequest
+from pymoo_anon.comparison.uniques import uniqueness
+from pymoo_anon.publishing.codebook import guaranteed_counts, guaranteed_means, guaranteed_sums, number_or_day
+from pymoo_anon.study.options import check_path, is_project
+from pymoo_anon.study.proposal import known_columns
+from pymoo_anon.study.stored import CODEBOOK, beside
+from pymoo_anon.study.tables import table_at
+from pymoo_anon.table.frames import held
+
+# So many single columns, pairs and minimal sets are printed, those with most unique rows.
+_SETS_PRINTED, _MINIMAL_PRINTED = 3, 4
+
+_SHARE_WORDS = {
+    "mean risk": "mean risk",
+    "loss": "detail lost",
+    "median": "half of counts off by",
+    "90 %": "nine in ten off by",
+}
+
+
+def run_risk(asked: RiskRequest, console: Console) -> None:
+    """Count the unique rows of a table, and print their columns."""
+    with working("Reading the table") as show:
+        known = known_columns(asked.data, asked.column)
+        show("Counting unique rows")
+        found = uniqueness(known.frame, known.columns)
+    tell(console, f"{asked.data}: {counted(found.n_rows, 'row', 'rows')}.")
+    tell_some(console, f"Quasi-identifiers, {known.who} ({len(known.columns):,})", known.columns)
+    headings, *rows = found.table(_SETS_PRINTED)
+    print_rows(console, headings, rows, right=headings[1:])
+    if found.fewer:
+        tell_some(console, "Fewer unique rows without", found.fewer)
+    for line in found.singled_out(_MINIMAL_PRINTED):
+        tell(console, line)
+    if not is_project(asked.data):
+        tell(console, f"Next: pymoo-anon init {asked.data}")
+
+
+def run_compare(asked: CompareRequest, console: Console) -> None:
+    """Compare two releases, and print their differences."""
+    # The other commands need no comparison and no study.
+    from pymoo_anon.comparison.comparing import better_off, compare_sizes, compare_uses
+    from pymoo_anon.comparison.utility import CountQueries
+    from pymoo_anon.study.study import Study, classes_of_file
+
+    files = asked.first, asked.second
+    names = told_apart([Path(file).name for file in files], files)
+    with working("Reading the tables") as show:
+        study = None if asked.project is None else Study.open(asked.project)
+        columns = asked.quasi_identifiers if study is None else list(study.project.quasi_identifiers)
+        columns = columns or known_columns(asked.first).columns
+        found, people = compare_sizes(dict(zip(names, map(table_at, files), strict=True)), columns), []
+        if study is not None:
+            show("Counting queries and people")
+            first, second = (classes_of_file(study, Path(file)) for file in files)
+            uses = compare_uses(CountQueries(study.table), dict(zip(names, (first, second), strict=True)))
+            found, people = found.join(uses), better_off(first, second)
+    tell(console, f"Classes by {listed(columns)}.")
+    print_rows(console, ["", *names], _rows_of(found), right=names)
+    for own in people:
+        told = f"{own.first:,} rows are better off with {names[0]}, {own.second:,} with {names[1]}"
+        tell(console, f"By {own.property} {told}, {own.equal:,} with neither.")
+        tell(console, f"  {names[0]} is {listed(f'{verdict} by {judge}' for judge, verdict in own.verdicts.items())}.")
+
+
+def _rows_of(found: pd.DataFrame) -> Iterator[list[str]]:
+    for name in map(str, found):
+        write = percent if name in _SHARE_WORDS else number
+        heading = f"rows in classes {name}" if name.startswith("below") else _SHARE_WORDS.get(name, name)
+        yield [heading, *map(write, found[name].tolist())]
+
+
+def run_count(asked: CountRequest, console: Console) -> None:
+    """Print what a released table says for sure."""
+    conditions = [_condition(text) for text in asked.where]
+    if twice := repeated(name for name, _ in conditions):
+        raise ValueError(f"--where must name each column once, got {examples(twice)} twice")
+    where = dict(conditions)
+    book = asked.codebook or beside(asked.file, CODEBOOK)
+    check_path(book)
+    with working("Reading and counting"):
+        # Read once: each answer groups it anew.
+        release = held(nw.from_native(table_at(str(asked.file)))).to_native()
+        meanings = nw.from_native(table_at(str(book))).lazy().collect("pandas").to_native()
+        found = {"rows": guaranteed_counts(release, meanings, where)}
+        if asked.of is not None:
+            found[f"sum of {asked.of}"] = guaranteed_sums(release, meanings, asked.of, where)
+            found[f"mean of {asked.of}"] = guaranteed_means(release, meanings, asked.of, where)
+    rows = ([words, *("none" if value != value else number(value) for value in own)] for words, own in found.items())
+    headings = ["", "least", "most", "estimate"]
+    print_rows(console, headings, rows, right=headings[1:])
+
+
+def _condition(text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE, NAME=VALUE|VALUE or NAME=NUMBER..NUMBER."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise ValueError(f"--where must be NAME=VALUE, got {text!r}")
+    low, dots, high = value.partition("..")
+    ends = number_or_day(low), number_or_day(high)
+    if dots and not (low and high) and ends != (None, None):
+        raise ValueError(f"--where must have both ends of a range, got {text!r}")
+    if ends[0] is not None and ends[1] is not None:
+        if ends[0] > ends[1]:
+            raise ValueError(f"--where must have the lower end of a range first, got {text!r}")
+        return name, pd.Interval(ends[0], ends[1], closed="both")
+    return name, [one or None for one in value.split("|")]
