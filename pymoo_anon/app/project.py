@@ -18,7 +18,7 @@ from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study import options
 from pymoo_anon.study.interrupt import write_new
-from pymoo_anon.study.names import HIERARCHIES, MISSING, SUPPRESSED, path_from, source_of
+from pymoo_anon.study.names import HIERARCHIES, MISSING, SUPPRESSED, Reading, path_from, source_of
 from pymoo_anon.study.options import command, measures_in, numeral, read_bounds
 from pymoo_anon.study.project import ROLES, Project
 from pymoo_anon.study.proposal import Proposer, change_roles, reading_of
@@ -81,6 +81,8 @@ def show_beginning(screen: Screen) -> None:
     with controls():
         ui.input("Sheet or table, if a file has several").bind_value(screen.chosen, "table").classes("wide")
         ui.input("Encoding, if not UTF-8", placeholder="cp1252").bind_value(screen.chosen, "encoding")
+        names = ui.input("Names of the columns, if its first row has none", placeholder="age,zip").classes("wide")
+        names.bind_value(screen.chosen, "names")
     if "proposer" in desk.found:
         _show_table_alone(screen, **desk.found)
 
@@ -88,8 +90,8 @@ def show_beginning(screen: Screen) -> None:
 def look_at(desk: Desk, name: str, asked: Mapping[str, str], job: Job) -> dict[str, Any]:
     """Guess the roles of columns, and count unique rows."""
     table = desk.inside(desk.folder / name)
-    named, encoding = (asked.get(key) or None for key in ("table", "encoding"))
-    proposer = Proposer(reading_of(source_of(name, desk.folder, named), "auto", None, encoding))
+    named, names, encoding = (asked.get(key) or None for key in ("table", "names", "encoding"))
+    proposer = Proposer(reading_of(source_of(name, desk.folder, named), "auto", names, encoding))
     job.show("Counting unique rows")
     known = proposer.known
     return {"table": table, "proposer": proposer, "risk": uniqueness(proposer.frame, known) if known else None}
@@ -119,8 +121,12 @@ def _show_table_alone(screen: Screen, table: Path, proposer: Proposer, risk: Uni
     text("Next, a project: a file with the role of each column and all that follows, which you can change.")
     words = f"Begin a project: write {project.name} and drafts of hierarchies"
     button(words, screen.works("Drafting hierarchies", begin), True)
-    init = partial(command, "init", table.name, table=reading.source.table, encoding=reading.encoding)
-    screen.same_as(init, partial(command, "risk", project.name))
+    screen.same_as(_init_of(reading, desk), partial(command, "risk", project.name))
+
+
+def _init_of(reading: Reading, desk: Desk) -> Callable[[], str]:
+    (data, table), names = reading.source.named_from(desk.folder), options.joined(reading.names or ())
+    return partial(command, "init", data, table=table, names=names, encoding=reading.encoding)
 
 
 def _show_risk(found: Uniqueness) -> None:
@@ -170,10 +176,7 @@ def show_table(screen: Screen) -> None:
         names = project.with_role("quasi-identifier")
         count = screen.works("Counting unique rows", lambda job: {"risk": uniqueness(desk.proposer.frame, names)})
         button("Count unique rows", count)
-    reading, (data, named) = project.reading, project.data.named_from(desk.folder)
-    header = options.joined(reading.names or ())
-    init = partial(command, "init", data, table=named, names=header, encoding=reading.encoding)
-    screen.same_as(init, partial(command, "risk", desk.path.name))
+    screen.same_as(_init_of(project.reading, desk), partial(command, "risk", desk.path.name))
 
 
 def _show_roles(screen: Screen, project: Project, profiles: Sequence[Profile]) -> None:

@@ -209,6 +209,18 @@ def test_a_sheet_and_an_encoding_are_asked_for_by_errors_and_written_into_the_pr
         assert f'{key} = "{value}"' in made
 
 
+def test_columns_of_a_file_without_their_names_are_named_on_the_page():
+    Path("bare.csv").write_text("34,2139,1\n35,2140,2\n36,2141,2\n" * 9, encoding="utf-8")
+    for names, said in (("", '"Names of the columns" names them'), ("a,a,b", "names each column")):
+        with pytest.raises(ValueError, match="name") as refused:
+            project.look_at(Desk(Path()), "bare.csv", {"names": names}, Job(""))
+        assert "--" not in screen.in_steps(str(refused.value)), said
+    desk = Desk(Path())
+    desk.found = project.look_at(desk, "bare.csv", {"names": "age,zip,code"}, Job(""))
+    said = texts(told(project.show_beginning, desk))
+    assert "pymoo-anon init bare.csv --names age,zip,code" in said
+
+
 def test_many_columns_that_are_not_decided_get_a_role_at_once():
     names = [f"question {i}" for i in range(30)]
     pd.DataFrame({"age": range(20, 60), **{name: [1, 2, 3, 4] * 10 for name in names}}).to_csv("wide.csv", index=False)
