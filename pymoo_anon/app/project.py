@@ -58,7 +58,8 @@ _RECODING_WORDS = {
     "full-domain": "whole columns, each at one level",
     "local": "every class of rows at levels of its own",
 }
-_SUPPRESSED_WORDS = dict(zip(SUPPRESSED, ("stay as rows of *", "are left out"), strict=True))
+#: What becomes of suppressed rows, by the key of the project file.
+SUPPRESSED_WORDS = dict(zip(SUPPRESSED, ("stay as rows of *", "are left out"), strict=True))
 
 
 # --- before there is a project ----------------------------------------------------------------------------------------
@@ -348,7 +349,7 @@ def show_requirements(screen: Screen) -> None:
             more = _one_more(project, key[-1], entries)
             button(words, screen.does(lambda: screen.write({key: more()})), entries is bounds)
 
-    check = screen.part(lambda: _show_check(desk)).props('role="status"')
+    keeps = screen.checked(partial(_show_check, desk))
     heading("Required of every release")
     if not bounds:
         text("Nothing is required yet: the search then shows the whole front.")
@@ -363,9 +364,7 @@ def show_requirements(screen: Screen) -> None:
     show_entries("Add the audience", ("audience",), audiences, said)
     heading("How it is recoded")
     with controls():
-        _show_recoding(
-            project, search, partial(screen.keeps, then=lambda: screen.part(lambda: _show_check(desk), check))
-        )
+        _show_recoding(project, search, keeps)
     text(f"All of this stands in {desk.path.name}, which the commands read.")
     screen.same_as(partial(command, "search", desk.path.name))
 
@@ -396,7 +395,7 @@ def _show_recoding(project: Project, search: dict[str, Any], keeps: Callable[...
 
     keeps(recoding, made=recoded)
     keeps(rule, "search", "suppression")
-    keeps(ui.select(_SUPPRESSED_WORDS, value=project.suppressed, label="Suppressed rows"), "release", "suppressed")
+    keeps(ui.select(SUPPRESSED_WORDS, value=project.suppressed, label="Suppressed rows"), "release", "suppressed")
     keeps(objectives, made=lambda: {("search", "objectives"): [] if objectives.value == usual else objectives.value})
 
 

@@ -60,6 +60,11 @@
     timer = setTimeout(restore);
   }).observe(document, { childList: true, subtree: true });
 
+  // What is told of one press is old by the next one.
+  document.addEventListener("click", ({ target }) => {
+    if (target.closest(".content button")) document.querySelectorAll(".q-notification .q-btn").forEach((one) => one.click());
+  }, true);
+
   // Back and forward of the browser.
   window.addEventListener("popstate", () => emitEvent("step", new URLSearchParams(location.search).get("step") ?? 1));
 

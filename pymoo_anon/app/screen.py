@@ -101,6 +101,11 @@ class Screen:
         # Unlike "blur", "change" comes before the click that ends the typing.
         field.on_value_change(handle) if isinstance(field, ui.select) else field.on("change", handle)
 
+    def checked(self, check: Callable[[], object]) -> Callable[..., None]:
+        """Show a check, and return `keeps` for fields after which it is shown anew."""
+        place = self.part(check).props('role="status"')
+        return partial(self.keeps, then=lambda: self.part(check, place))
+
     def _note(self) -> None:
         self._seen, self.known = self.desk.state, self.desk.text
 

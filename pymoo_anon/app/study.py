@@ -15,6 +15,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo_anon._files import check_free
 from pymoo_anon._messages import counted, error_text, examples
 from pymoo_anon.app.desk import Desk, Job
+from pymoo_anon.app.project import SUPPRESSED_WORDS
 from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, in_steps, parts, show_rows, text
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -35,8 +36,6 @@ from pymoo_anon.study.study import Study, all_together, report_of, target_of, ve
 from pymoo_anon.study.tables import told_measures
 
 T = TypeVar("T")
-
-_SUPPRESSED_WORDS = {"mark": "shown as *", "drop": "left out"}
 
 # A growing front is drawn with so many points at most, those that were found last.
 _MOST_DRAWN = 400
@@ -82,8 +81,7 @@ def _draw(name: str, data: Any, shown: int = 0) -> None:
 def show_search(screen: Screen) -> None:
     """Show the options of a search, and its front."""
     desk, settings = screen.desk, screen.desk.project(decided=True).settings()
-    check = screen.part(lambda: desk.project().settings().check())
-    keeps = partial(screen.keeps, then=lambda: screen.part(lambda: desk.project().settings().check(), check))
+    keeps = screen.checked(lambda: desk.project().settings().check())
     # Other work ends without a look at this page.
     is_searching = desk.job.is_alive() and desk.job.stops
     fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, settings.local)}
@@ -219,7 +217,7 @@ def _show_beside(screen: Screen, study: Study, rows: list[int]) -> None:
 
 def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice | None) -> None:
     heading("The choice")
-    typed: dict[str, Any] = {}
+    row, typed = screen.chosen.get("typed", (None, {}))
     if study.project.audiences:
         text("Each audience gets a point of its own at step 6, and needs no choice.")
     if choice is not None:
@@ -235,7 +233,9 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
                 text(line)
 
         why.on_value_change(lambda: screen.part(explain, place) if why.value else None)
-        typed = {"require": [bound_text(one) for one in choice.requirements], "row": choice.row + 1}
+        if row != choice.row:
+            # It was not chosen on this page.
+            typed = {"require": [bound_text(one) for one in choice.requirements], "row": choice.row + 1}
     with controls():
         bounds = ui.input("What must hold").props('hint="such as k>=5, l>=2"').bind_value(screen.chosen, "bounds")
 
@@ -244,7 +244,7 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
 
             def work(job: Job) -> dict[str, Any]:
                 chosen = study.pick(study.constraints(asked), **how)
-                screen.chosen["typed"] = {"require": asked, **how}
+                screen.chosen["typed"] = chosen.row, {"require": asked, **how}
                 return {"passed over": "" if "row" in how else study.passed_over(chosen, **how)}
 
             screen.works("Comparing the points", work)()
@@ -253,7 +253,7 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
         button("Choose the knee: beyond it every gain costs much more", partial(pick, knee=True))
         for row in rows:
             button(f"Choose row {row}", partial(pick, row=row))
-    screen.same_as(partial(command, "pick", study.project.path.name, **screen.chosen.get("typed", typed)))
+    screen.same_as(partial(command, "pick", study.project.path.name, **typed))
 
 
 def _once_for(screen: Screen, study: Study, name: str, make: Callable[[], T]) -> T:
@@ -350,7 +350,7 @@ def _show_released(study: Study, audience: str | None) -> None:
     is_doubtful = bool(made.exceptions) or made.uniqueness["unique"].any()
     text(made.verdict, "warning" if is_doubtful else "good")
     if made.n_suppressed:
-        text(f"{counted(made.n_suppressed, 'row is', 'rows are')} suppressed: {_SUPPRESSED_WORDS[made.suppressed]}.")
+        text(f"Suppressed rows, {made.n_suppressed:,}, {SUPPRESSED_WORDS[made.suppressed]}.")
     text("The promises are against whoever knows quasi-identifiers, and no sensitive column.")
     text(about_single_rows(study.table), "warning")
 

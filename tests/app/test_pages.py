@@ -390,7 +390,7 @@ def test_a_better_point_that_cannot_be_released_is_told(monkeypatch):
     change(search={"suppression": 3}, release={"suppressed": "drop"})
     run("pick", "mine.toml", "--require", "k>=4")
     run("release", "mine.toml")
-    assert "3 rows are suppressed: left out." in texts(told(study.show_release_step))
+    assert "Suppressed rows, 3, are left out." in texts(told(study.show_release_step))
 
 
 def test_why_a_point_is_chosen_is_told_when_it_is_asked(monkeypatch):
