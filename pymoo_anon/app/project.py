@@ -199,9 +199,8 @@ def _show_roles(screen: Screen, project: Project, profiles: Sequence[Profile]) -
         # Until it is written, and after an error, the role is shown as it was.
         screen.show()
 
-    if undecided:
-        told = f"Not decided: {examples(undecided, plain)}."
-        text(f"{told} Nothing is searched until these have another role.", "warning")
+    # Whatever is wrong with the roles is told.
+    screen.part(partial(screen.desk.project, decided=True))
     with controls():
         words = ui.input("Find a column").props("dense clearable").classes("find")
         words.set_visibility(len(profiles) > 12)

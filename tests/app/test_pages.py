@@ -209,6 +209,15 @@ def test_a_sheet_and_an_encoding_are_asked_for_by_errors_and_written_into_the_pr
         assert f'{key} = "{value}"' in made
 
 
+def test_roles_that_do_not_fit_one_another_are_told_at_once():
+    for roles, said in (
+        ({"paid": "label", "diagnosis": "label"}, "one column at most may be the label, got 'diagnosis', 'paid'"),
+        ({"zip": "drop", "sex": "drop"}, "at least one column must have the role quasi-identifier, got none"),
+    ):
+        own(**roles)
+        assert f"mine.toml: {said}" in texts(told(project.show_table))
+
+
 def test_columns_of_a_file_without_their_names_are_named_on_the_page():
     Path("bare.csv").write_text("34,2139,1\n35,2140,2\n36,2141,2\n" * 9, encoding="utf-8")
     for names, said in (("", '"Names of the columns" names them'), ("a,a,b", "names each column")):
@@ -228,7 +237,7 @@ def test_many_columns_that_are_not_decided_get_a_role_at_once():
     desk = Desk(Path("wide.toml"))
     for sought, role, n_left in (("Question 1", "sensitive", 19), ("", "drop", 0)):
         page = told(project.show_table, desk)
-        (warning,) = [one for one in texts(page) if one.startswith("Not decided: ")]
+        (warning,) = [one for one in texts(page) if "is not decided: give it at step 1" in one]
         assert len(warning) < 200
         labelled(page, "Find a column").value = sought
         labelled(page, "Role of those not decided").value = role
@@ -299,8 +308,8 @@ def test_fields_of_step_3_are_kept_when_they_are_left():
     labelled(page, "Recoding").value = "full-domain"
     leave(labelled(page, "Suppress at most"), "3")
     labelled(page, "Suppressed rows").value = "drop"
-    labelled(page, "Trade off").value = ["k", "GLM", "AEC"]
-    assert desk.project().search == {"local": False, "suppression": "3", "objectives": "k,GLM,AEC"}
+    labelled(page, "Trade off").value = ["k", "GLM", "AECS"]
+    assert desk.project().search == {"local": False, "suppression": "3", "objectives": "k,GLM,AECS"}
     assert desk.project().suppressed == "drop"
     labelled(page, "Trade off").value = ["k", "GLM"]
     assert "objectives" not in desk.project().search
