@@ -336,36 +336,37 @@ def show_requirements(screen: Screen) -> None:
     search, adversaries = content.get("search", {}), content.get("adversary", [])
     bounds = read_bounds(search.get("require", []))
     audiences = [{**own, "require": read_bounds(own["require"])} for own in content.get("audience", [])]
-
-    def show_entries(words: str, key: tuple[str, ...], entries: list[Any], said: list[str]) -> None:
-        for place, told in enumerate(said):
-            left = [*entries[:place], *entries[place + 1 :]]
-            with controls():
-                text(told)
-                remove = ui.button("Remove", on_click=screen.does(partial(screen.write, {key: left})))
-                remove.props(f'flat dense no-caps aria-label="Remove: {place + 1}"')
-        with controls():
-            more = _one_more(project, key[-1], entries)
-            button(words, screen.does(lambda: screen.write({key: more()})), entries is bounds)
-
     keeps = screen.checked(partial(_show_check, desk))
     heading("Required of every release")
     if not bounds:
         text("Nothing is required yet: the search then shows the whole front.")
     said = [f"{in_words(project, [bound])} ({bound})" for bound in bounds]
-    show_entries("Require", ("search", "require"), bounds, said)
+    _show_entries(screen, "Require", ("search", "require"), bounds, said)
     heading("Against somebody who knows only some columns")
     said = [in_words(project, options.bounds_of_adversary(own)) for own in adversaries]
-    show_entries("Add the adversary", ("adversary",), adversaries, said)
+    _show_entries(screen, "Add the adversary", ("adversary",), adversaries, said)
     heading("For whom")
     text("Each audience gets a release that holds together with those before it, the coarsest first. None is needed.")
     said = [f"{own['name']}: {in_words(project, own['require'])}" for own in audiences]
-    show_entries("Add the audience", ("audience",), audiences, said)
+    _show_entries(screen, "Add the audience", ("audience",), audiences, said)
     heading("How it is recoded")
     with controls():
         _show_recoding(project, search, keeps)
     text(f"All of this stands in {desk.path.name}, which the commands read.")
     screen.same_as(partial(command, "search", desk.path.name))
+
+
+def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: list[Any], said: list[str]) -> None:
+    """Show entries of the project file, to remove each and to add another one."""
+    for place, told in enumerate(said, start=1):
+        left = [*entries[: place - 1], *entries[place:]]
+        with controls():
+            text(told)
+            remove = ui.button("Remove", on_click=screen.does(partial(screen.write, {key: left})))
+            remove.props(f'flat dense no-caps aria-label="Remove: {place}"')
+    with controls():
+        more = _one_more(screen.desk.project(), key[-1], entries)
+        button(words, screen.does(lambda: screen.write({key: more()})), key[-1] == "require")
 
 
 def _show_check(desk: Desk) -> None:
@@ -409,7 +410,7 @@ def _one_more(project: Project, kind: str, entries: list[Any]) -> Callable[[], l
 
     def more() -> list[Any]:
         if whom is None:
-            return [*entries, bound()]
+            return list(dict.fromkeys([*entries, bound()]))
         if not whom.value:
             raise ValueError(f"an {kind} must have {'known columns' if kind == 'adversary' else 'a name'}, got none")
         if kind == "adversary":

@@ -310,9 +310,16 @@ def test_a_wide_table_on_a_phone_and_by_keys_alone(browser):
         wait_until(
             lambda: '[columns."question 77"]\nrole = "sensitive"' in Path("wide.toml").read_text(encoding="utf-8")
         )
-        for step in ("4 Search", "5 Front", "6 Release"):
+        for step in ("3 What must hold", "4 Search", "5 Front", "6 Release"):
             page.get_by_role("button", name=step).focus()
             page.keyboard.press("Enter")
+            if step == "3 What must hold":
+                page.get_by_label("Bound").first.fill("2")
+                page.get_by_role("button", name="Require").focus()
+                page.keyboard.press("Enter")
+                see(page, re.compile("at least 2 rows"))
+                # The page is filled anew, and the focus is where it was.
+                page.wait_for_function("document.activeElement.textContent.trim() === 'Require'")
             if step == "4 Search":
                 page.get_by_role("button", name="Search", exact=True).focus()
                 page.keyboard.press("Enter")
