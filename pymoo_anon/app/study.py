@@ -346,6 +346,7 @@ def _show_released(study: Study, audience: str | None) -> None:
     made = release_of(told)
     book, evidence = beside(path, CODEBOOK).name, beside(path, EVIDENCE).name
     text(f"{path.name}, with {book} for its readers and {evidence} for you alone.")
+    text(f"Counted when it was released, {told['made']}:")
     show_rows(titles, claim_rows(told["claims"]), "Promised and recounted", right=titles[1:3])
     is_doubtful = bool(made.exceptions) or made.uniqueness["unique"].any()
     text(made.verdict, "warning" if is_doubtful else "good")
