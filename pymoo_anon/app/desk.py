@@ -86,7 +86,7 @@ class Desk:
         self.file = file
         self.earlier: dict[str, list[tuple[str, str]]] = {}  # Texts of hierarchies by column, before and after changes
         self.report: Path | None = None  # The report that was written last
-        self.questions: list[str] = []  # What the draft of the project asks about the table
+        self.questions: list[str] = []  # Questions of the draft about the table
         self._known: dict[str, tuple[Any, Any]] = {}
         self.changed()
 
@@ -126,7 +126,7 @@ class Desk:
 
     @property
     def state(self) -> Any:
-        """What all pages show: what was done here, and the files that commands and other programs change."""
+        """Version of all that pages show, with the files that other programs change."""
         try:
             folder = self.project().output
         except TOLD:

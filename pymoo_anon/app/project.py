@@ -31,7 +31,7 @@ from pymoo_anon.table.hierarchy import Hierarchy
 # So many pairs, columns and minimal sets are shown, and values of a column.
 _SETS_SHOWN, _MINIMAL_SHOWN, _VALUES_SHOWN = 5, 6, 3
 
-# What becomes of rows without a value.
+# Treatments of rows without a value, in words.
 _MISSING_WORDS = dict(zip(MISSING, ("are refused", "are left out", "stay: none is a value of its own"), strict=True))
 
 # So many groups of a level, and values of a group, are listed.
@@ -58,7 +58,7 @@ _RECODING_WORDS = {
     "full-domain": "whole columns, each at one level",
     "local": "every class of rows at levels of its own",
 }
-#: What becomes of suppressed rows, by the key of the project file.
+#: Treatments of suppressed rows, in words.
 SUPPRESSED_WORDS = dict(zip(SUPPRESSED, ("stay as rows of *", "are left out"), strict=True))
 
 
@@ -199,7 +199,7 @@ def _show_roles(screen: Screen, project: Project, profiles: Sequence[Profile]) -
         # Until it is written, and after an error, the role is shown as it was.
         screen.show()
 
-    # Whatever is wrong with the roles is told.
+    # It tells all that is wrong with the roles.
     screen.part(partial(screen.desk.project, decided=True))
     with controls():
         words = ui.input("Find a column").props("dense clearable").classes("find")

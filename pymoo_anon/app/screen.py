@@ -92,7 +92,7 @@ class Screen:
         made: Callable[[], Mapping[Any, Any]] | None = None,
         then: Callable[[], object] = lambda: None,
     ) -> None:
-        """Write a field, or what is made of it, into the project file when it is left. The page stays as it is."""
+        """Write a field, or other values made of it, into the project file when it is left."""
 
         def keep() -> None:
             self.write({key: value_of(field)} if made is None else made())
@@ -103,7 +103,7 @@ class Screen:
         field.on_value_change(handle) if isinstance(field, ui.select) else field.on("change", handle)
 
     def checked(self, check: Callable[[], object]) -> Callable[..., None]:
-        """Show a check, and return `keeps` for fields after which it is shown anew."""
+        """Show a check, and return a `keeps` that shows it anew."""
         place = self.part(check).props('role="status"')
         return partial(self.keeps, then=lambda: self.part(check, place))
 

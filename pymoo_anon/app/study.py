@@ -286,8 +286,9 @@ def show_release_step(screen: Screen) -> None:
         heading("Released")
         audiences = {one.audience: one.audience or "the choice" for one in study.releases}
         shown = screen.chosen.get("released", study.releases[-1].audience)
-        of = ui.select(audiences, value=shown if shown in audiences else None, label="Released for")
-        of.set_visibility(len(audiences) > 1)
+        with controls() as line:
+            of = ui.select(audiences, value=shown if shown in audiences else None, label="Released for")
+        line.set_visibility(len(audiences) > 1)
         of.on_value_change(screen.does(lambda: screen.chosen.update(released=of.value)))
         screen.part(partial(_show_released, study, of.value))
         screen.part(partial(_show_releases, screen, study))
