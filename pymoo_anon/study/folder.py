@@ -17,7 +17,7 @@ import numpy as np
 
 from pymoo_anon._files import content_of, tried
 from pymoo_anon._messages import counted, examples
-from pymoo_anon.problems.arguments import as_json, bound
+from pymoo_anon.problems.arguments import as_json, bound, checked_constraints
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.interrupt import put_in_place
@@ -26,6 +26,7 @@ from pymoo_anon.study.options import Settings, numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.stored import Released, Stored, as_written, bound_text, read_record, read_releases, read_search
 from pymoo_anon.study.tables import constraint, problem_of, table_of
+from pymoo_anon.table.domain_values import is_whole
 from pymoo_anon.table.generalization import Constraint, Decoded
 from pymoo_anon.table.microdata import Microdata
 
@@ -180,9 +181,10 @@ class SearchFolder:
             ways: `best`, `knee` or `weights`, as in `Front.choose`.
 
         Raises:
+            TypeError: A bound is no constraint, or as in `Front.choose`.
             ValueError: No such point can be released.
         """
-        front = self.front
+        front, require = self.front, checked_constraints(require, self.table)
         front.meet(require)
         refusals = self.refusals(require)
         if row is not None:
@@ -218,8 +220,8 @@ class SearchFolder:
         return self.front.choose(row=row - 1)
 
     def _check_row(self, row: int) -> None:
-        if not 1 <= row <= len(self.front):
-            raise ValueError(f"row must be from 1 to {len(self.front)}, a row of the front, got {row}")
+        if not is_whole(row) or not 1 <= row <= len(self.front):
+            raise ValueError(f"row must be from 1 to {len(self.front)}, a row of the front, got {row!r}")
 
     def _write_choice(self, choice: Choice) -> None:
         point: dict[str, Any] = {"x": list(choice.x)}
