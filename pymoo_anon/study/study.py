@@ -122,11 +122,13 @@ class Study(SearchFolder):
         Raises:
             ValueError: There is no release, or the front is out of date.
         """
-        paths = list(dict.fromkeys(map(self.path_of, self.releases))) or [self.project.documents]
+        paths = list(dict.fromkeys(map(self.path_of, self.releases)))
+        if not paths and self.named == self.project.path:
+            # Of a search in another folder it would be the release of another search.
+            paths = [self.project.documents]
         if not any(is_there(self, path) for path in paths):
-            raise ValueError(
-                f"there is no release of {self.project.path}: {paths[-1]} is missing; pymoo-anon release writes it"
-            )
+            missing = f"{paths[-1]} is missing; " if paths else ""
+            raise ValueError(f"there is no release of {self.named}: {missing}{release_command(self)} writes it")
         # A front that is out of date is refused here, and not for each release.
         found, _ = {}, self.front
         for path in paths:
