@@ -22,7 +22,7 @@ from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
-from pymoo_anon.study.options import Settings, numeral
+from pymoo_anon.study.options import Settings, command, numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.stored import Released, Stored, as_written, bound_text, read_record, read_releases, read_search
 from pymoo_anon.study.tables import constraint, problem_of, table_of
@@ -255,7 +255,8 @@ class SearchFolder:
             offered = offered if len(offered) else front
             return offered.choose(row=int(offered.rows[0])) if len(offered) == 1 else offered.choose()
         if not path.is_file():
-            raise ValueError(f"no point of {self.project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
+            hint = f"{path} is missing; {command('pick', self.named)} writes it"
+            raise ValueError(f"no point of {self.named} is chosen: {hint}")
         with as_written(path, "pick wrote"):
             content = json.loads(content_of(path))
             row, sha256, asked = content["row"], content["front"]["sha256"], list(map(str, content["requirements"]))
