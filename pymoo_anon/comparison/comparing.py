@@ -7,7 +7,7 @@ tuple as often as it occurs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -32,10 +32,10 @@ from pymoo_anon.comparison.properties import (
 from pymoo_anon.comparison.uniques import SMALL_CLASSES
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.table.domain_values import ROOT, is_whole
+from pymoo_anon.table.domain_values import ROOT, Name, is_whole
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.table.generalization import Constraint, Decoded, Suppression
-from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.typing import Array, Floats, Ints
 
 #: The name in place of a property for all properties together.
@@ -226,7 +226,7 @@ class BetterOff(NamedTuple):
     verdicts: dict[str, str]  # Verdict on the first release by each comparator: better, worse, equal, incomparable
 
 
-def compare_sizes(releases: Mapping[str, Any], quasi_identifiers: Sequence[Hashable]) -> pd.DataFrame:
+def compare_sizes(releases: Mapping[str, Any], quasi_identifiers: Name | Sequence[Name]) -> pd.DataFrame:
     """Compare releases by the sizes of their classes.
 
     Args:
@@ -248,7 +248,7 @@ def compare_sizes(releases: Mapping[str, Any], quasi_identifiers: Sequence[Hasha
     """
     rows = []
     for name, frame in releases.items():
-        own = combinations_of(frame, list(quasi_identifiers)).weights
+        own = combinations_of(frame, names_of(quasi_identifiers)).weights
         if not len(own):
             raise ValueError(f"{name} must have at least one row, got none")
         n, below = int(own.sum()), {f"below {least}": int(own[own < least].sum()) for least in SMALL_CLASSES}
@@ -256,19 +256,23 @@ def compare_sizes(releases: Mapping[str, Any], quasi_identifiers: Sequence[Hasha
     return pd.DataFrame(rows, index=pd.Index(list(releases), name="release", tupleize_cols=False))
 
 
-def compare_uses(queries: CountQueries, classes: Mapping[str, EquivalenceClasses]) -> pd.DataFrame:
+def compare_uses(
+    queries: CountQueries, classes: Mapping[str, EquivalenceClasses], dropped: Collection[str] = ()
+) -> pd.DataFrame:
     """Compare releases of one table by loss and errors of counts.
 
     Args:
         queries: Counts that are asked of the table and its releases.
-        classes: By name of a release its classes. Suppressed rows are `*`.
+        classes: By name of a release its classes.
+        dropped: Names of the releases that leave suppressed rows out. In all others they are `*`.
 
     Returns:
         One row for each release. Columns, all shares and lower is better: loss, of the detail; median and 90 %, the
         errors that half and nine in ten of the counts do not exceed.
     """
     n = len(queries.table.quasi_identifiers)
-    found = queries.summary(dict(classes.items()))
+    hows = ["drop" if name in dropped else "mark" for name in classes]
+    found = pd.concat([queries.summary({name: classes[name]}, how) for name, how in zip(classes, hows, strict=True)])
     found.insert(0, "loss", [TupleLoss().measure(own).mean() / n for own in classes.values()])
     return found
 

@@ -169,26 +169,24 @@ class Study(SearchFolder):
             ValueError: The release is of another point, or does not hold.
         """
         # No other command draws it.
-        from pymoo_anon.publishing.report.page import write_report
+        from pymoo_anon.publishing.report.page import write_page
+        from pymoo_anon.publishing.report.subject import checked_subject
 
         target, released, choice = Path(output), self.released, self.choice
         persons = None if population is None else population_of(self.project, self.table, population)
         show("Step 2 of 3: recoding and counting again")
         told, read = _evidence_of(self, choice), [released, beside(released, EVIDENCE), *self.files]
+        if told is not None:
+            # The point may have been picked again for other reasons.
+            choice = replace(choice, requirements=_promised(self, told, released))
         with tried(target.parent, [target.name], read) as temporary:
             show("Step 3 of 3: writing the report")
-            write_report(
-                temporary / target.name,
-                self.front,
-                choice,
-                evidence=told,
-                suppressed=self.project.suppressed,
-                threshold=threshold,
-                population=persons,
-                external=external,
-                data=Path(str(self.project.data)).name,
-                release=released.name,
-                **{**self.project.report, **({} if population_size is None else {"population_size": population_size})},
+            about = {"data": Path(str(self.project.data)).name, "release": released.name, **self.project.report}
+            about |= {} if population_size is None else {"population_size": population_size}
+            asked: Any = {"suppressed": self.project.suppressed, "threshold": threshold, "population": persons}
+            subject = checked_subject(self.front, choice, evidence=told, external=external, about=about, **asked)
+            write_page(
+                temporary / target.name, subject, lambda words: show(f"Step 3 of 3: writing the report, {words}")
             )
             put_in_place(temporary, target.parent, [target.name])
         return told
@@ -280,12 +278,9 @@ def _counted_again(study: Study, path: Path, told: Mapping[str, Any]) -> list[st
 
 def _recoded_again(study: Study, told: Mapping[str, Any], path: Path, kind: str) -> Recoded:
     x = told["front"][told["chosen"]["place"]]["x"]
-    asked: tuple[Constraint, ...] = ()
-    if told["chosen"]["requirements"]:
-        # Requirements of the choice were promised, too, and the point may be made for them.
-        own = study.released_at(path)
-        known = None if own is None else own.requirements
-        asked = study.choice.requirements if known is None else study.constraints(known)
+    # Requirements of the choice were promised, too, and the point may be made for them.
+    asked = _promised(study, told, path)
+    if asked:
         study.front.meet(asked)
     front = study.front if study.audience is None else Front(study.problem, np.array([x]))
     rows = [row for row, one in enumerate(front.X.tolist()) if one == x]
@@ -296,6 +291,15 @@ def _recoded_again(study: Study, told: Mapping[str, Any], path: Path, kind: str)
     local = told["chosen"]["local"]
     is_refined = local is not None and local["refined"]
     return _recoded(study, choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
+
+
+def _promised(study: Study, told: Mapping[str, Any], path: Path) -> tuple[Constraint, ...]:
+    """Return the requirements of the choice that a release was made of."""
+    if not told["chosen"]["requirements"]:
+        return ()
+    own = study.released_at(path)
+    known = None if own is None else own.requirements
+    return study.choice.requirements if known is None else tuple(study.constraints(known))
 
 
 def _evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
@@ -481,13 +485,13 @@ def _different(study: Study) -> list[Released]:
     return list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
 
 
-def classes_of_file(study: Study, file: Path) -> EquivalenceClasses:
-    """Return the classes of a recorded release."""
+def classes_of_file(study: Study, file: Path) -> tuple[EquivalenceClasses, str]:
+    """Return the classes of a recorded release, and the fate of its suppressed rows."""
     for one in reversed(study.releases):
         if (path := study.path_of(one)).is_file() and file.samefile(path):
             if checksum(file) != one.sha256:
                 raise ValueError(f"{file} has changed since its release: its checksum differs; release it again")
-            return _classes_of_release(study, one)
+            return _classes_of_release(study, one), one.suppressed
     raise ValueError(f"{file} must be a release of {study.project.path}, got another file; leave --project out")
 
 
@@ -503,7 +507,10 @@ def _together(study: Study, releases: Sequence[Released]) -> Together | None:
 
 
 def _classes_of_release(study: Study, one: Released) -> EquivalenceClasses:
-    problem: Any = study.for_audience(one.audience).problem
+    other = study.for_audience(one.audience)
+    # Classes of releases to several audiences are compared, and so of one table.
+    other.table = study.table
+    problem: Any = other.problem
     if one.recoding is None:
         return problem.equivalence_classes(np.array(one.x))
     asked = tuple(constraint(text, study.table, problem.measured) for text in one.requirements or ())
