@@ -18,9 +18,9 @@ from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study import options
 from pymoo_anon.study.interrupt import write_new
-from pymoo_anon.study.names import HIERARCHIES, MISSING, SUPPRESSED, path_from, source_of
+from pymoo_anon.study.names import HIERARCHIES, MISSING, ROLES, SUPPRESSED, path_from, source_of
 from pymoo_anon.study.options import command, measures_in, numeral, read_bounds
-from pymoo_anon.study.project import ROLES, Project
+from pymoo_anon.study.project import Project
 from pymoo_anon.study.proposal import Proposer, change_roles, reading_of
 from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits

@@ -19,8 +19,8 @@ from pymoo_anon.study.project import change_project
 _ADVICE = {
     'replace "other" by': "give it at step 1 the role",
     'suppressed = "drop" leaves them out': "step 3 can leave them out",
-    r"suppression must be Violating or 0 (where .*), as in .*": r'change "Suppress at most" to violating:0.01 or 0 \1',
-    r"name one: --table NAME of init, table in \[data\]": "name one as Sheet or table, and choose the file again",
+    r"suppression must be .* or 0 (where .*), as in .*": r'change "Suppress at most" to violating:0.01 or 0 \1',
+    r"name one: --table NAME of .* file": "name one as Sheet or table, and choose the file again",
     r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",
     r", keep=\{.* beside its role": " above",
     "belongs to another search$": "is of a search with other settings: search again",

@@ -26,9 +26,8 @@ from pymoo_anon.publishing.report.charts import charts, front_chart
 from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, front_view
 from pymoo_anon.publishing.report.subject import ABOUT, Subject, checked_subject
 from pymoo_anon.publishing.report.values import side_by_side
-from pymoo_anon.study.names import ALGORITHMS, CHOICE, JOURNAL, RECORD
+from pymoo_anon.study.names import ALGORITHMS, CHOICE, JOURNAL, RECORD, ROLES
 from pymoo_anon.study.options import command
-from pymoo_anon.study.project import ROLES
 from pymoo_anon.study.search import Run, searched_folder
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside, bound_text
 from pymoo_anon.study.study import Study, all_together, report_of, target_of, verdict_of

@@ -282,8 +282,8 @@ def bound_words(bound: Mapping[str, Any] | None) -> str:
     if bound is None:
         return "The gap to the least loss of all local recodings was not computed."
     return (
-        f"The loss is proven to be within {percent(bound['gap'])} of the least of all local recodings of this table "
-        f"that meet the same requirements and suppress nothing, in {bound['passes']:,} passes."
+        "No local recoding of this table that meets the same requirements and suppresses nothing loses less than this "
+        f"by more than {percent(bound['gap'])}, proven in {bound['passes']:,} passes."
     )
 
 

@@ -55,7 +55,8 @@ class SearchFolder:
             path: The folder, or the project file.
 
         Raises:
-            ValueError: There is no search of a project.
+            ValueError: The folder holds no search of a project, or the project file is missing or wrong. Whether a
+                project was searched is told where its front is read.
         """
         folder = Path(path)
         if not folder.is_dir():
@@ -185,7 +186,7 @@ class SearchFolder:
                 raise ValueError(f"row {row} cannot be released: {why}; pick another row")
         offered = front.only([place for place, why in enumerate(refusals) if why is None])
         if len(front) and not len(offered):
-            raise ValueError(f"none of the {len(front)} points of the front can be released. Row 1: {refusals[0]}")
+            raise ValueError(f"no point of the front's {len(front)} can be released. Row 1: {refusals[0]}")
         choice = offered.choose(require=require, row=None if row is None else row - 1, **ways)
         self._write_choice(choice)
         self.choice = choice
@@ -315,10 +316,7 @@ class SearchFolder:
         """
         names = list(self.project.audiences)
         names = names[: names.index(audience) + 1]
-        demands = [
-            [constraint(text, problem.table, problem.measured) for text in self.project.audiences[name]["require"]]
-            for name in names
-        ]
+        demands = [self._demanded(name, problem) for name in names]
         if not isinstance(problem, LatticeProblem):
             # It loads the local recodings.
             from pymoo_anon.problems.releases import nested
@@ -333,6 +331,13 @@ class SearchFolder:
         return LatticeProblem(
             problem.table, problem.objectives, problem.suppression, bounds, levels=problem.levels, beside=beside
         )
+
+    def _demanded(self, name: str, problem: Any) -> list[Constraint]:
+        try:
+            bounds = self.project.audiences[name]["require"]
+            return [constraint(text, problem.table, problem.measured) for text in bounds]
+        except ValueError as error:
+            raise ValueError(f"{self.project.path}: [[audience]] {name!r} {error}") from None
 
     def _before(self, name: str) -> Choice:
         """Return the choice for an earlier audience, as it was released if it was."""

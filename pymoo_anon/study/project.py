@@ -14,24 +14,11 @@ from tomlkit.exceptions import TOMLKitError
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.study import options
-from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, source_of
+from pymoo_anon.study.names import ENGINES, MISSING, ROLES, SUPPRESSED, Reading, Source, checksum, source_of
 from pymoo_anon.study.options import Reader, Settings, is_project, levels_of, weights_of
 
 if TYPE_CHECKING:
     from pymoo_anon.publishing.keeping import Kept
-
-#: Roles of columns, and what becomes of these.
-ROLES = {
-    "quasi-identifier": "others may know it of a person: it is generalized, along its hierarchy",
-    "sensitive": "nobody should learn it of a person: it is released as it stands, l-diversity and its like protect it",
-    "label": "a class that a model is to predict: it is released as it stands",
-    "person": "tells whose row it is, where a person has several rows; it is not released",
-    "identifier": "names a person; it is not released",
-    "keep": "it is released as it stands, and nothing protects it: who knows it of a person may find the row; where it "
-    "singles persons out, its reason must say why in at least five words",
-    "drop": "is of no use; it is not released",
-    "other": "not decided: nothing runs until it has one of the roles above",
-}
 
 _TABLES = ("data", "columns", "search", "release", "report")
 _ADVERSARIES, _AUDIENCES = "adversary", "audience"
@@ -161,7 +148,8 @@ class Project:
         path, table, file = self.release.path, self.release.table, self.audiences[name].get("file")
         if file is None and table is not None:
             return replace(self, release=self.release._replace(table=f"{table}-{name}"))
-        own = file or (f"{path.stem}-{name}{path.suffix}" if path is not None else "")
+        # A name with a slash is no folder.
+        own = file or ("" if path is None else f"{path.stem}-{name.replace('/', '_')}{path.suffix}")
         return replace(self, release=source_of(str((self.path if path is None else path).parent / own), Path()))
 
     def with_role(self, *roles: str) -> list[str]:
@@ -363,7 +351,7 @@ def _adversaries(path: Path, given: Any) -> list[str]:
 def _audiences(path: Path, given: Any) -> dict[str, Mapping[str, Any]]:
     if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
         raise ValueError(f"{path}: each audience must be a table of its own, [[{_AUDIENCES}]], got {given!r:.80}")
-    read = [_values(path, _AUDIENCES, one, _AUDIENCE) for one in given]
+    read = [_values(path, f"[{_AUDIENCES}]", one, _AUDIENCE) for one in given]
     for one in read:
         if not {"name", "require"} <= one.keys() or [own.get("name") for own in read].count(one["name"]) > 1:
             raise ValueError(f"{path}: each [[{_AUDIENCES}]] must have a name of its own, and what it requires")

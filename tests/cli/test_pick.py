@@ -10,16 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import (
-    FILES,
-    OF_OWN_TABLE,
-    command,
-    made_in,
-    project_of,
-    refused,
-    run,
-    write_own_table,
-)
+from command import FILES, OF_OWN_TABLE, command, made_in, project_of, refused, run, write_own_table
 
 from pymoo_anon.cli.options import PickRequest as Wish
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -154,6 +145,24 @@ def test_what_makes_no_release_is_not_offered(own_table):
     )
 
 
+def test_what_is_asked_for_is_held_against_the_marked_rows(own_table):
+    """Refuse to promise two diagnoses for four marked rows with one."""
+    rows = [f"0213{zip_code},{sex},flu,yes,x" for zip_code, sex in ("9F", "9F", "8M", "8M")]
+    with Path("mine.csv").open("a", encoding="utf-8") as file:
+        file.write("\n".join([*rows, ""]))
+    text = PROJECT.replace('["k", "l", "GLM"]', '["k", "GLM"]').replace("suppression = 0", "suppression = 4")
+    Path("mine.toml").write_text(text, encoding="utf-8")
+    run("search", "mine.toml")
+    front = Study.open("mine.toml").front
+    (row,) = [place + 1 for place in range(len(front)) if front.n_suppressed[place] == 4]
+    run("pick", "mine.toml", "--row", str(row))
+    CHOICE.unlink()
+    why = f"row {row} cannot be released: its 4 suppressed rows would be a class with l = 1, not 2; "
+    assert why in refused("pick", "mine.toml", "--row", str(row), "--require", "l>=2")
+    told = refused("pick", "mine.toml", "--row", str(row), "--risk", "0.1")
+    assert told.startswith("--row must be a point with k >= 10")
+
+
 def test_a_better_point_with_too_few_marked_rows_is_told(own_table):
     """Say why the point that is asked for is not it, unless its rows are left out."""
     with Path("mine.csv").open("a", encoding="utf-8") as file:
@@ -202,3 +211,10 @@ def test_what_was_asked_for_is_kept_and_read_again(arguments, requirements):
 def test_a_requirement_keeps_all_its_digits():
     assert text_of(GeneralLossMetric() <= 1234567.25) == "GLM<=1234567.25"
     assert text_of(KAnonymity() >= 12345678) == "k>=12345678"
+
+
+def test_a_front_without_a_loss_needs_a_way():
+    run("search", "mine.toml", "--objectives", "k,l", "--output", "lossless")
+    ways = "one of --least, --most, --row, --knee, --weights must say which point to take"
+    assert refused("pick", "lossless", "--require", "k>=5") == f"{ways}, as no objective of lossless is a loss"
+    assert run("pick", "lossless", "--row", "1").startswith("Row 1 of 1: ")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import own, refused, run, search
+from command import own, refused, run, search, write_project
 from rich.console import Console
 
 from pymoo_anon.cli.files import run_compare, run_risk
@@ -86,6 +86,28 @@ BOOK = pd.DataFrame(
         "members": ["20–39", "40–59", "20–59 | any value: the row is suppressed", "02130 | 02131", "(missing)"],
     }
 )
+
+
+def test_a_name_is_found_where_its_blanks_alone_differ():
+    text = Path("mine.csv").read_text().replace("diagnosis", "net\u00a0income", 1)
+    Path("mine.csv").write_text(text, encoding="utf-8")
+    Path("mine.csv.codebook.csv").write_text("column,label,members\n")
+    named, known = ("mine.csv", "--quasi-identifier", "zip", "--quasi-identifier"), r"net\xa0income"
+    assert f"asked for (1): {known}\n" in run("risk", "mine.csv", "--column", "net income")
+    assert f"zip and {known}." in run("compare", *named[:1], "trees/../mine.csv", *named[1:], "net income")
+    assert f"{known}  " in run("hierarchy", "draft", "mine.csv", "--column", "net income")
+    assert f"l of {known} " in run("verify", *named[:3], "--sensitive", "net income")
+    assert f"l of {known} " in run("verify", *named[:3], "--require", "l:net income>=1")
+    assert run("count", "mine.csv", "--where", "net income=flu").split()[-3:] == ["14", "14", "14"]
+    assert "to be summed" in refused("count", "mine.csv", "--of", "net income")
+    write_project(
+        {"zip": "trees/zip.csv", "net\u00a0income": "sensitive", **dict.fromkeys(("sex", "paid", "note"), "drop")}
+    )
+    assert " l  " in run("search", "mine.toml", "--require", "l:net income>=1", "--objectives", "k,GLM")
+    write_project({"net\u00a0income": "trees/flat.csv", **dict.fromkeys(("zip", "sex", "paid", "note"), "drop")})
+    Path("trees/flat.csv").write_text("flu;*\ncold;*\nasthma;*\n")
+    asked = ("--level", "net income=1..1", "--weight", "net income=2")
+    assert "1 point, " in run("search", "mine.toml", "--suppression", "0", *asked)
 
 
 TABLE = pd.DataFrame(

@@ -18,11 +18,9 @@ from hypothesis import strategies as st
 from malformed_projects import RIGHT
 from raw_tables import raw_problem
 
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import Kept, RecountError, codebook, release
 from pymoo_anon.publishing.release import Asked, recode
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Hierarchy
 
 CITIES = Hierarchy([["Bonn", "Nice", "Paris"], ["DE", "FR", "FR"], ["*", "*", "*"]])
 N = 40
@@ -41,9 +39,7 @@ KEEP = {
     "city": Kept(hierarchy=CITIES, level=1, reason="the city asked for it"),
     "score": Kept(clip=(2, 7)),
 }
-PROBLEM = LatticeProblem(
-    Microdata.from_frame(FRAME, {"sex": Hierarchy.flat(["F", "M"])}), [KAnonymity(), GeneralLossMetric()]
-)
+PROBLEM = raw_problem(FRAME[["sex"]])
 
 
 def nearest(value, step):
@@ -86,6 +82,16 @@ def test_what_is_no_danger_once_it_is_coarse_needs_no_reason():
     with pytest.raises(ValueError, match="keep must say why 'salary' is released as it is"):
         release(frame, PROBLEM, [0], keep=["salary"], **rest)
     release(frame, PROBLEM, [0], keep={"salary": Kept(round=500)}, **rest)
+
+
+def test_columns_that_single_rows_out_together_need_a_reason():
+    frame = FRAME.assign(weight=[50 + i // 4 for i in range(N)])
+    rest = {"drop": ["city", "score"]}
+    sentence = r"why 'height' and 'weight' are released as they are: together they are nearly unique: 40 values in 40 r"
+    with pytest.raises(ValueError, match=sentence):
+        release(frame, PROBLEM, [0], keep={"height": Kept(round=3), "weight": None}, **rest)
+    release(frame, PROBLEM, [0], keep={"height": Kept(round=10), "weight": Kept(round=10)}, **rest)
+    release(frame, PROBLEM, [0], keep={"height": "sizes of clothes are studied", "weight": None}, **rest)
 
 
 @given(
