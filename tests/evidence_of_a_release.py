@@ -13,12 +13,9 @@ from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
 
 K, GLM = KAnonymity(), GeneralLossMetric()
 
-
 HASH = "0123456789abcdef" * 4
 
-
 CHECKSUMS = {"input": {"patients.csv": HASH}, "hierarchies": {"age": HASH, "zip": None}, "output": {"out.csv": HASH}}
-
 
 SEARCH = {
     "algorithm": "bnb",
@@ -38,9 +35,7 @@ def words(n, seed):
 
 ZIPS, GROUPS, TOPS, GRADES, WHO = words(8, 1), words(4, 2), words(1, 3), words(4, 4), words(30, 5)
 
-
 HIERARCHY = Hierarchy([ZIPS, [GROUPS[i // 2] for i in range(8)], TOPS * 8])
-
 
 FRAME = pd.DataFrame(
     {
@@ -51,9 +46,7 @@ FRAME = pd.DataFrame(
     }
 )
 
-
 AGES = Hierarchy.flat([7_000_000_011 + i for i in range(5)])
-
 
 TABLE = Microdata.from_frame(FRAME, {"zip": HIERARCHY, "age": AGES}, sensitive="grade", person="who")
 
@@ -96,9 +89,7 @@ TELLTALE = [
     GLM,
 ]
 
-
 LEAKY = LatticeProblem(TABLE, TELLTALE, OwnRule(2), [TCloseness("grade", GRADES) <= 0.9])
-
 
 PROBLEM = LatticeProblem(TABLE, [K, DistinctLDiversity("grade"), GLM], Violating(0.2), [K >= 2])
 

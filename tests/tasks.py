@@ -195,6 +195,28 @@ def check_proofs(problem, front=None, seed=1):
     return pruned
 
 
+def check_certified(problem, front, seed=0):
+    """Check that a front is certified and exact and every node counted, and return the algorithm."""
+    res = minimize(problem, BranchAndBound(), seed=seed)
+    algorithm = res.algorithm
+    assert algorithm.certified
+    assert algorithm.n_undecided == 0
+    assert algorithm.n_evaluated + algorithm.n_pruned == problem.n_nodes
+    assert algorithm.n_evaluated == problem.n_unique
+    np.testing.assert_array_equal(found(res, problem), front)
+    if res.F is not None:
+        X, F = res.X.reshape(-1, problem.n_var), res.F.reshape(-1, problem.n_obj)
+        np.testing.assert_array_equal(problem.compute(X), F)
+    return algorithm
+
+
+def printed(capsys):
+    """Return the heads and the rows that a search has printed."""
+    lines = [line.split("|") for line in capsys.readouterr().out.splitlines() if "|" in line]
+    heads, *rows = ([cell.strip() for cell in line] for line in lines)
+    return heads, rows
+
+
 def eights(names):
     """Draw 80 rows of columns with eight values, which each level halves, and of a sensitive one."""
     rng, tree = np.random.default_rng(0), Hierarchy([[value >> level for value in range(8)] for level in range(4)])

@@ -92,6 +92,18 @@ def measured(prop, name):
 SIZES = {name: measured(ClassSize(), name) for name in paper.GENERALIZATIONS}
 
 
+def check_tournament(comparator, given):
+    """Check that a tournament is all of its pairs, and return it."""
+    played = comparator.tournament(given)
+    opposite = {"better": "worse", "worse": "better", "equal": "equal", "incomparable": "incomparable"}
+    for i, a in enumerate(given):
+        for j, b in enumerate(given):
+            assert played.indices[i, j] == comparator.index(a, b)
+            assert played.verdicts[i, j] == comparator.compare(a, b) == opposite[played.verdicts[j, i]]
+        assert played.verdicts[i, i] == "equal"
+    return played
+
+
 class Binary(Comparator):
     """A custom comparator: P_binary of section 3, counting tuples better off."""
 

@@ -57,7 +57,7 @@ class BranchAndBound(OwnSearch):
             sides, as in `BoxArchive`. None gives the exact front.
         max_bytes: Memory for the bounds of open nodes.
         sampling: Points to begin with, such as the result of a short search: a population, an (n, n_var) array or a
-            sampling operator of pymoo. None begins with none.
+            sampling operator of pymoo, which is asked for 100. None begins with none.
         **kwargs: As pymoo's `Algorithm`. By default the output is the evaluated, pruned and undecided points, the size
             of the front and its gap, a share: for every open point some member is, in no objective, worse by more than
             it.

@@ -254,8 +254,8 @@ class BitStringLocalSearch(Search):
     that of `Below`, or of a constraint on k under `AtMost` or `Violating`. With k as a second objective under `AtMost`,
     it walks along the front, from the smallest k upwards. `ParetoLocalSearch` searches every other problem.
 
-    It stops by itself when all starts lead no further. A termination stops it earlier, or lets it go on with random
-    starts. The result is the best of all that was evaluated.
+    It stops by itself when all starts lead no further, or earlier by a termination. A stopped one that is given a new
+    `termination` goes on, at last from random starts. The result is the best of all that was evaluated.
 
     >>> from pymoo.optimize import minimize
     >>> from pymoo_anon.datasets import make_census
@@ -325,7 +325,7 @@ class BitStringLocalSearch(Search):
         if self._walk.tell(infills.get("X"), infills.get("F"), infills.get("CV")[:, 0]):
             self.n_done += 1
             more = self.n_done < len(self._starts)
-            # A termination may let the search go on with random strings.
+            # A new termination may let the search go on.
             self._walk.begin(self._starts[self.n_done] if more else self.problem.sample(1, self.random_state)[0])
             if self.n_done == len(self._starts):
                 self.termination.terminate()

@@ -57,7 +57,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
 
     Raises:
         TypeError: An argument is not known. At setup: the problem is not a `BitStringProblem`.
-        ValueError: `k` is not a positive whole number. At setup: as `setup` says.
+        ValueError: `k` or `pop_size` is not a positive whole number. At setup: as `setup` says.
 
     >>> from pymoo.optimize import minimize
     >>> from pymoo_anon.datasets import make_census
@@ -79,7 +79,7 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
     ) -> None:
         k = positive_whole("k", k)
         super().__init__(
-            pop_size=pop_size,
+            pop_size=positive_whole("pop_size", pop_size),
             sampling=BitStringSampling() if sampling is None else sampling,
             selection=TournamentSelection(func_comp=partial(prefer_feasible, k=k)),
             crossover=SinglePointCrossover(prob=0.8) if crossover is None else crossover,
@@ -87,6 +87,9 @@ class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
             repair=ClosestValidRepair() if repair is None else repair,
             **options_of(self, kwargs, _NSGA2_OPTIONS, eliminate_duplicates=False, output=PreferenceOutput()),
         )
+        # NSGA2 replaces the termination that it is given.
+        if "termination" in kwargs:
+            self.termination = kwargs["termination"]
         self.k: int = k
 
     def setup(self, problem: BitStringProblem, **kwargs: Any) -> PreferenceNSGA2:

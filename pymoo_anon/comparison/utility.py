@@ -214,9 +214,12 @@ class CountQueries:
         parts, columns = [], list(self.table.quasi_identifiers.items())
         for j, wanted in self.asked[i].items():
             name, hierarchy = columns[j]
-            first, last = (label_words(hierarchy.domain[wanted[place]]) for place in (0, -1))
-            others = f"one of {len(wanted)} values such as {first}" if self._orders[j] is None else f"{first} to {last}"
-            parts.append(f"{name} {first if len(wanted) == 1 else others}")
+            values, is_range, missing = [hierarchy.domain[place] for place in wanted], self._orders[j] is not None, ""
+            if is_range and len(values) > 1 and values[-1] is None:
+                missing = f" or {label_words(values.pop())}"
+            first, last = label_words(values[0]), label_words(values[-1])
+            others = f"{first} to {last}" if is_range else f"one of {len(wanted)} values such as {first}"
+            parts.append(f"{name} {first if len(values) == 1 else others}{missing}")
         return plain(" and ".join(parts))
 
     @property

@@ -14,7 +14,7 @@ import pooch
 
 from pymoo_anon._messages import positive_whole, whole_from_0
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.microdata import Microdata, check_size
 from pymoo_anon.table.taxonomy import Taxonomy
 from pymoo_anon.typing import Ints
 
@@ -147,11 +147,12 @@ def make_census(n_rows: int = 30_162, seed: int = 0) -> Microdata:
     `benchmarks/estimate_census.py` computes them.
 
     Raises:
-        ValueError: `n_rows` is not a positive whole number, or `seed` not one from 0.
+        ValueError: `n_rows` is not a positive whole number of at most 3,037,000,499, or `seed` not one from 0.
 
     >>> make_census(1000)
     Microdata(1000 rows, 867 distinct tuples of 8 quasi-identifiers, sensitive 'occupation')
     """
+    check_size(positive_whole("n_rows", n_rows))
     hierarchies = _hierarchies()
     domains = _domains(hierarchies)
     sizes = [len(domain) for domain in domains.values()]

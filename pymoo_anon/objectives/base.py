@@ -217,7 +217,8 @@ class Objective:
         )
 
     def __hash__(self) -> int:
-        return hash((type(self), repr(self)))
+        # Equal measures may have other `repr`s, as with 2 and 2.0.
+        return hash((type(self), self.column))
 
     def _arguments(self) -> list[str]:
         return [] if self.column is None else [repr(self.column)]

@@ -319,6 +319,4 @@ class PreferredPoint(Objective):
         return float(best), float(worst)
 
     def _arguments(self) -> list[str]:
-        weights = self.loss.weights
-        told = weights.tolist() if isinstance(weights, np.ndarray) else weights
-        return [repr(tuple(self.preference.tolist())), *([] if told is None else [repr(told)])]
+        return [repr(tuple(self.preference.tolist()))]

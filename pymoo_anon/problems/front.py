@@ -133,9 +133,7 @@ class Front:
         # Rows of the result, and of points made on demand after them.
         self._n_found = self._n_given = len(points)
         self._made: set[bytes] = set()
-        measured = zip(problem.measured, values[self.rows, :-1].T, strict=True)
-        goals = zip(problem.objectives, self.natural.T, strict=True)
-        self._values: dict[Objective, Floats] = {**dict(measured), **dict(goals)}
+        self._values: dict[Objective, Floats] = dict(zip(problem.measured, values[self.rows, :-1].T, strict=True))
         self._marked: dict[Objective, Floats] = {}
         self._lost: Floats | None = None
 

@@ -217,7 +217,7 @@ def journaled(
 def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> str:
     """Return the fingerprint of a search, 64 hexadecimal digits.
 
-    It covers table, hierarchies, measures with their own hierarchies and tables, suppression and settings.
+    It covers table, hierarchies, measures with what they hold, suppression and settings.
     """
     made = hashlib.sha256()
     table = problem.table
@@ -238,7 +238,7 @@ def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> s
 
 
 def _content(value: object) -> Iterator[str | Ints]:
-    """Yield what the `repr` of a table, a hierarchy, or a measure with one does not tell."""
+    """Yield what the `repr` of a table, a hierarchy or a measure may not tell."""
     if isinstance(value, Microdata):
         for name, hierarchy in value.quasi_identifiers.items():
             yield from (repr(name), *_content(hierarchy))
@@ -248,5 +248,8 @@ def _content(value: object) -> Iterator[str | Ints]:
     elif isinstance(value, Hierarchy):
         yield from (repr(value.labels), value.groups)
     elif isinstance(value, Objective):
-        for own in vars(value).values():
-            yield from _content(own)
+        for name, own in vars(value).items():
+            yield from (name, *_content(own))
+    elif isinstance(value, str | bytes | int | float | tuple | list | dict | np.ndarray):
+        # Other objects may have a `repr` with their place in memory.
+        yield repr(value.tolist() if isinstance(value, np.ndarray) else value)

@@ -66,7 +66,7 @@ class LatticeProblem(AnonymizationProblem):
         highest: (n_var,) int64 array, the greatest level of every attribute.
         lengths: (n_var,) int64 array, the number of levels of every attribute above its least one.
         groups: (n_levels, n_codes) int64 array, the group of every domain value at every level, attribute after
-            attribute. Beyond the greatest level of an attribute it has the groups of that one.
+            attribute. Beyond the top of a hierarchy it has the groups of its top.
         n_groups: (n_levels, n_var) int64 array, the number of groups of every attribute there.
 
     Raises:

@@ -102,12 +102,12 @@ class LowerBound:
     >>> bound.gap, bound.share
     (10.0, 0.1)
     >>> print(bound)
-    a loss of 100 is within 10.0 % of the least: none is below 90 (20 passes)
+    a loss of 100 could be at most 10.0 % lower: none is below 90 (20 passes)
     """
 
     value: float  # The bound, in units of the objective
     loss: float  # Loss of the recoding of the point, in the same units
-    n_passes: int  # Number of passes that raised the bound
+    n_passes: int  # Number of passes
 
     @property
     def gap(self) -> float:
@@ -120,8 +120,8 @@ class LowerBound:
         return self.gap / self.loss if self.gap > 0 else 0.0
 
     def __str__(self) -> str:
-        within = f"within {self.share:.1%} of the least".replace("%", " %")
-        return f"a loss of {self.loss:g} is {within}: none is below {self.value:g} ({self.n_passes} passes)"
+        lower = f"at most {self.share:.1%} lower".replace("%", " %")
+        return f"a loss of {self.loss:g} could be {lower}: none is below {self.value:g} ({self.n_passes} passes)"
 
 
 def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:

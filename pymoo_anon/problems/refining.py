@@ -30,7 +30,8 @@ def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "
 
     Every class is divided, as far as each part still has k rows and holds what single classes hold at the point: l of
     each kind, alpha, t, beta, k in persons, be they measured or required. The parts then have the smallest nodes of the
-    hierarchies that hold their tuples. The suppressed tuples are a class, too, where they hold all this.
+    hierarchies that hold their tuples. The suppressed tuples are a class, too, where they hold all this and no column
+    gets a greater level than the problem's `levels` permit.
 
     No measure of single classes is worse than at the point, and all requirements there still hold, or the refinement
     is refused. No loss of cells is greater. Measures over all classes, such as the mean risk, may be worse.
@@ -88,6 +89,8 @@ def _refine_anew(
     parts = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept))[class_of]
     divided = kept[class_of] if suppressed else np.ones_like(class_of, dtype=np.bool_)
     cells = _divide(problem, parts, divided, promised, method)
+    if not (suppressed or kept.all()) and _are_beyond_levels(problem, cells):
+        suppressed, cells = True, _divide(problem, parts, kept[class_of], promised, method)
     made = LocalGeneralization(table.quasi_identifiers, cells, suppressed=suppressed)
     after = table.equivalence_classes(made, 0, problem.constraints, problem.beside_parts)
     _check_kept(problem, required, classes, after)
@@ -121,6 +124,13 @@ def _divide(
     cells = np.zeros(tuples.codes.shape, dtype=np.int32)
     cells[trees.places[chosen]] = recode(part, tests.subset(chosen), 0.0, method)[:, :-1]
     return cells
+
+
+def _are_beyond_levels(problem: AnonymizationProblem, cells: Ints32) -> bool:
+    """Return whether some cell has a greater level than its column may have."""
+    trees = [hierarchy.nodes for hierarchy in problem.table.quasi_identifiers.values()]
+    levels = [tree.level[own].max() for tree, own in zip(trees, cells.T, strict=True)]
+    return isinstance(problem, LatticeProblem) and bool((levels > problem.highest).any())
 
 
 def _check_nodes(problem: AnonymizationProblem, generalization: Generalization) -> None:

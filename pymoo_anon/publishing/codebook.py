@@ -102,13 +102,21 @@ def codebook(
     return pd.concat([book, _frame(rows)], ignore_index=True) if rows else book
 
 
+def rows_by_label(made: Decoded, classes: EquivalenceClasses) -> dict[Name, Ints]:
+    """Count the rows with each label of each quasi-identifier, without suppressed ones."""
+    sizes = np.where(classes.kept, classes.sizes, 0)
+    return {
+        name: np.bincount(groups_of(classes, j).cells, sizes, len(made.labels[name])).astype(np.int64)
+        for j, name in enumerate(classes.tuples.names)
+    }
+
+
 def codebook_of(
     problem: AnonymizationProblem, x: ArrayLike, made: Decoded, classes: EquivalenceClasses, are_marked: bool
 ) -> pd.DataFrame:
     """Return the codebook of a finished release."""
-    marked = int(classes.n_suppressed[0]) if are_marked else 0
-    sizes, rows = np.where(classes.kept, classes.sizes, 0), []
-    n_rows = max(int(sizes.sum()) + marked, 1)
+    marked, held, rows = int(classes.n_suppressed[0]) if are_marked else 0, rows_by_label(made, classes), []
+    n_rows = max(int(classes.sizes[classes.kept].sum()) + marked, 1)
     for j, (name, hierarchy) in enumerate(problem.table.quasi_identifiers.items()):
         texts = [label_text(label) for label in made.labels[name]]
         if isinstance(made, Generalization):
@@ -117,8 +125,8 @@ def codebook_of(
             mixed = are_marked and len(texts) > 1
         else:
             levels, mixed = hierarchy.nodes.level.tolist(), marked > 0
-        groups = groups_of(classes, j)
-        order, counts = np.argsort(groups.places), np.bincount(groups.cells, sizes, len(texts))
+        groups, counts = groups_of(classes, j), held[name]
+        order = np.argsort(groups.places)
         if SUPPRESSED in texts:
             counts[texts.index(SUPPRESSED)] += marked
         for group in np.flatnonzero(counts).tolist():
@@ -132,7 +140,7 @@ def codebook_of(
 
 
 def about_single_rows(table: Microdata) -> str:
-    """Say of which columns a codebook lists values of single rows, or nothing."""
+    """Warn of a codebook that lists values of single rows."""
     # Such domains hold no other value than the rows, and a tenth of theirs once.
     rows = {str(name): table.tuples.totals(name) for name in table.quasi_identifiers}
     single = [name for name, own in rows.items() if (np.quantile(own, [0, 0.1]) == 1).all()]

@@ -39,8 +39,7 @@ from pymoo_anon.publishing.release import Release
 from pymoo_anon.table.generalization import HOW_RELEASED, LocalGeneralization
 from pymoo_anon.table.microdata import Microdata
 
-# Facts of a search, and kinds of files with a checksum.
-_FACTS = ("algorithm", "seed", "certified", "gap", "n_undecided", "stopped")
+# Kinds of files with a checksum.
 _FILES = ("input", "hierarchies", "output")
 
 _PACKAGES = ("pymoo", "moocore", "numpy", "numba", "pandas", "narwhals")
@@ -84,7 +83,7 @@ def evidence(
         "made": made,
         "table": _table(problem.table),
         "settings": _settings(problem),
-        "search": {**dict.fromkeys(_FACTS), **facts},
+        "search": {**dict.fromkeys(_SHAPE["search"]), **facts},
         "reproduce": list(search.get("commands", [])),
         "software": _software(),
         "checksums": {kind: _column_names(checksums.get(kind, {})) for kind in (*_FILES, *checksums)},
@@ -289,7 +288,7 @@ def _one_of(*choices: str | int) -> _Kind:
 _HOW = _one_of(*HOW_RELEASED)
 
 # Lists hold one shape, objects exactly these keys or, of `str`, any; a pair is a shape or null.
-_SHAPE = {
+_SHAPE: dict[str, Any] = {
     "audience": _one_of(INTERNAL),
     "format": _one_of(FORMAT),
     "version": _one_of(VERSION),

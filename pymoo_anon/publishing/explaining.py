@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from pymoo_anon._messages import label_words, listed, number, percent, plain, sh
 from pymoo_anon.comparison.comparing import gains, worst_off
 from pymoo_anon.comparison.properties import ClassSize, PropertyVector, TupleUtility
 from pymoo_anon.comparison.utility import CountQueries
-from pymoo_anon.engine.classes import EquivalenceClasses, groups_of
+from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity, MarketerRisk
 from pymoo_anon.problems.arguments import column_name
@@ -22,10 +23,11 @@ from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LowerBound
 from pymoo_anon.problems.tradeoffs import Step
+from pymoo_anon.publishing.codebook import rows_by_label
 from pymoo_anon.table.domain_values import ROOT, Name
 from pymoo_anon.table.generalization import AtMost, Constraint, Decoded, LocalGeneralization, Suppression, Violating
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.typing import Array, Floats, Ints
+from pymoo_anon.typing import Array, Floats
 
 # So many labels are examples enough.
 _LABELS = 3
@@ -110,7 +112,7 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppress
         share(choice.n_suppressed, problem.table.n_rows, unit_of_rows(problem.table.person)),
         tuple(_utility(problem.table, classes, steps, suppressed)),
         tuple(steps),
-        tuple(_people(problem, classes, choice, steps)),
+        tuple(_people(problem, classes, choice, steps, suppressed)),
         tuple(local),
         tuple(wishes(problem)),
     )
@@ -141,14 +143,14 @@ def _level_lines(
     problem: AnonymizationProblem, choice: Choice, made: Decoded, classes: EquivalenceClasses
 ) -> list[str]:
     """Return a line for each quasi-identifier: its levels and its most frequent labels."""
-    by_level = shares_by_level(made, classes.sizes) if isinstance(made, LocalGeneralization) else {}
-    lines = []
+    by_level = shares_by_level(made, classes) if isinstance(made, LocalGeneralization) else {}
+    lines, by_label = [], rows_by_label(made, classes)
     for j, (name, hierarchy) in enumerate(problem.table.quasi_identifiers.items()):
-        rows = np.bincount(groups_of(classes, j).cells, classes.sizes, len(made.labels[name]))
+        rows = by_label[name]
         held = int(np.count_nonzero(rows))
         # Equals stand in the order of the hierarchy.
         first = np.argsort(-rows, kind="stable")[: min(_LABELS, held)]
-        shown = listed(label_words(made.labels[name][place]) for place in first)
+        shown = listed(label_words(made.labels[name][place]) for place in first) or ROOT
         if by_level:
             shares = listed(f"{percent(part)} at level {i}" for i, part in enumerate(by_level[name].tolist()) if part)
             words = f"{shares} of {hierarchy.length}; {held:,} labels, most often {shown}"
@@ -180,12 +182,16 @@ def _better(steps: Sequence[Step], row: int) -> str:
 
 
 def _people(
-    problem: AnonymizationProblem, classes: Mapping[Any, EquivalenceClasses], choice: Choice, steps: Sequence[Step]
+    problem: AnonymizationProblem,
+    classes: Mapping[Any, EquivalenceClasses],
+    choice: Choice,
+    steps: Sequence[Step],
+    suppressed: str,
 ) -> list[str]:
     """Name the people worst off, winners and losers."""
     table = problem.table
     worst = worst_off(table, problem.decode(np.array(choice.x)), _SIZE, problem.suppression, problem.constraints)
-    lines = [_worst_off(table, worst, choice)]
+    lines = [_worst_off(table, worst, choice, suppressed)]
     (_, chosen), *others = ((row, [_SIZE.measure(own), _UTILITY.measure(own)]) for row, own in classes.items())
     for row, own in others:
         lines.append(_verdict(table, chosen, own, _better(steps, row)))
@@ -193,11 +199,12 @@ def _people(
     return lines
 
 
-def _worst_off(table: Microdata, worst: pd.DataFrame, choice: Choice) -> str:
+def _worst_off(table: Microdata, worst: pd.DataFrame, choice: Choice, suppressed: str) -> str:
     n, classes, size = int(worst["tuples"].sum()), len(worst), int(worst["size"].iloc[0])
     told = share(n, table.n_rows, unit_of_rows(table.person))
     if n == choice.n_suppressed and all(label == ROOT for label in worst.index[0]):
-        return f"Worst off are the suppressed, {told}, a class of their own."
+        fate = "left out" if suppressed == "drop" else "a class of their own"
+        return f"Worst off are the suppressed, {told}, {fate}."
     where = f"a class of {size:,}" if classes == 1 else f"{classes:,} classes of {size:,}"
     return f"Worst off are {told}, in {where}."
 
@@ -253,20 +260,19 @@ def local_facts(
     bound: LowerBound | None,
 ) -> dict[str, Any]:
     """Return target, classes and levels of a local recoding."""
-    told: dict[str, Any] = {"refined": True, "method": None, "structure": None, "target": None, "price": None}
-    weights: tuple[float, ...] = ()
+    told: dict[str, Any] = dict.fromkeys(("method", "structure", "target", "price")) | {"weights": []}
     if isinstance(problem, LocalRecodingProblem):
         target = problem.target(np.array(choice.x))
-        told = {"refined": False, "method": problem.method, "structure": problem.structure}
-        told |= {"target": target.k, "price": target.price}
-        weights = target.weights
-    shares = shares_by_level(made, np.where(classes.kept, classes.sizes, 0))
+        told = {"method": problem.method, "structure": problem.structure, "target": target.k, "price": target.price}
+        told["weights"] = [float(weight) for weight in target.weights]
     return {
+        "refined": not isinstance(problem, LocalRecodingProblem),
         **told,
-        "weights": [float(weight) for weight in weights],
         "n_classes": int(classes.n_released[0]),
         "mean_risk": float(MarketerRisk().evaluate(classes)[0]),
-        "cells": [{"name": column_name(name), "shares": own.tolist()} for name, own in shares.items()],
+        "cells": [
+            {"name": column_name(name), "shares": own.tolist()} for name, own in shares_by_level(made, classes).items()
+        ],
         "bound": None if bound is None else {"least": bound.value, "gap": bound.share, "passes": bound.n_passes},
     }
 
@@ -276,17 +282,17 @@ def bound_words(bound: Mapping[str, Any] | None) -> str:
     if bound is None:
         return "The gap to the least loss of all local recodings was not computed."
     return (
-        f"The loss is proven to be within {percent(bound['gap'])} of the least of all local recodings of this table "
-        f"that meet the same requirements and suppress nothing, in {bound['passes']:,} passes."
+        "No local recoding of this table that meets the same requirements and suppresses nothing loses less than this "
+        f"by more than {percent(bound['gap'])}, proven in {bound['passes']:,} passes."
     )
 
 
-def shares_by_level(made: LocalGeneralization, rows: Ints) -> dict[Name, Floats]:
+def shares_by_level(made: LocalGeneralization, classes: EquivalenceClasses) -> dict[Name, Floats]:
     """Return the share of each quasi-identifier's cells at each level."""
     shares = {}
-    for (name, hierarchy), own in zip(made.quasi_identifiers.items(), made.nodes.T, strict=True):
-        by_level = np.bincount(hierarchy.nodes.level[own], rows, hierarchy.length + 1)
-        shares[name] = by_level / max(rows.sum(), 1)
+    for name, rows in rows_by_label(made, classes).items():
+        hierarchy = made.quasi_identifiers[name]
+        shares[name] = np.bincount(hierarchy.nodes.level, rows, hierarchy.length + 1) / max(rows.sum(), 1)
     return shares
 
 
@@ -358,12 +364,11 @@ def alternatives(problem: AnonymizationProblem, x: Array, classes: EquivalenceCl
     elif any(one.depends_on_kept for one in required):
         rule = Violating(_MOST_SUPPRESSED)
     whole = LatticeProblem(problem.table, [loss], rule, required)
-    try:
+    res = None
+    # A constraint of somebody's own states no bounds.
+    with suppress(ValueError):
         res = minimize(whole, BranchAndBound(), ("n_eval", _MOST_NODES), seed=1)
-    except ValueError:
-        # A constraint of somebody's own states no bounds.
-        return Beside(own, None, False, None)
-    if res.X is None:
+    if res is None or res.X is None:
         return Beside(own, None, False, None)
     limit = rule.limit_of(problem.table.n_rows) or 0
     columns = way(f"levels of whole columns, at most {limit:,} rows suppressed", whole.equivalence_classes(res.X))

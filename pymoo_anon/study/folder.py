@@ -186,14 +186,14 @@ class SearchFolder:
                 raise ValueError(f"row {row} cannot be released: {why}; pick another row")
         offered = front.only([place for place, why in enumerate(refusals) if why is None])
         if len(front) and not len(offered):
-            raise ValueError(f"none of the {len(front)} points of the front can be released. Row 1: {refusals[0]}")
+            raise ValueError(f"no point of the front's {len(front)} can be released. Row 1: {refusals[0]}")
         choice = offered.choose(require=require, row=None if row is None else row - 1, **ways)
         self._write_choice(choice)
         self.choice = choice
         return choice
 
     def passed_over(self, choice: Choice, **ways: Any) -> str:
-        """Say which point fits the requirements of a choice better, and why it cannot be released, or nothing."""
+        """Name a better point with the same requirements, and why it cannot be released."""
         front, bounds = self.front, choice.requirements
         wanted = front.choose(require=bounds, **ways)
         if not bounds or wanted.row == choice.row:
@@ -271,7 +271,7 @@ class SearchFolder:
         return replace(choice, reason=reason)
 
     def explained(self) -> list[str]:
-        """Say why the point is chosen, what is required of it, and what others would cost."""
+        """Explain the choice: its reason, its requirements, and the cost of other points."""
         # It loads the comparison of releases, which no other choice needs.
         from pymoo_anon.publishing.explaining import explain
 
@@ -316,10 +316,7 @@ class SearchFolder:
         """
         names = list(self.project.audiences)
         names = names[: names.index(audience) + 1]
-        demands = [
-            [constraint(text, problem.table, problem.measured) for text in self.project.audiences[name]["require"]]
-            for name in names
-        ]
+        demands = [self._demanded(name, problem) for name in names]
         if not isinstance(problem, LatticeProblem):
             # It loads the local recodings.
             from pymoo_anon.problems.releases import nested
@@ -334,6 +331,13 @@ class SearchFolder:
         return LatticeProblem(
             problem.table, problem.objectives, problem.suppression, bounds, levels=problem.levels, beside=beside
         )
+
+    def _demanded(self, name: str, problem: Any) -> list[Constraint]:
+        try:
+            bounds = self.project.audiences[name]["require"]
+            return [constraint(text, problem.table, problem.measured) for text in bounds]
+        except ValueError as error:
+            raise ValueError(f"{self.project.path}: [[audience]] {name!r} {error}") from None
 
     def _before(self, name: str) -> Choice:
         """Return the choice for an earlier audience, as it was released if it was."""

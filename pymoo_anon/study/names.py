@@ -129,6 +129,7 @@ _UNREAD = {
     (".dta",): ("a file of Stata", "there " + _AS_CSV + ", as by export delimited"),
     (".sas7bdat", ".xpt"): ("a file of SAS", "there " + _AS_CSV),
     (".rds", ".rda", ".rdata"): ("a file of R", "there " + _AS_CSV + ", as by write.csv"),
+    (".toml",): ("a project file", "name its table"),
     (".json",): ("JSON", "write one object a line into a file that ends in .jsonl"),
     (".xml", ".html", ".htm", ".feather", ".arrow", ".orc", ".xlsb", ".mdb", ".accdb"): ("another format", _AS_CSV),
     (".tar", ".tgz", ".tar.gz", ".bz2", ".xz", ".zst", ".7z", ".rar"): ("an archive", "unpack it and name the file"),

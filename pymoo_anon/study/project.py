@@ -148,7 +148,8 @@ class Project:
         path, table, file = self.release.path, self.release.table, self.audiences[name].get("file")
         if file is None and table is not None:
             return replace(self, release=self.release._replace(table=f"{table}-{name}"))
-        own = file or (f"{path.stem}-{name}{path.suffix}" if path is not None else "")
+        # A name with a slash is no folder.
+        own = file or ("" if path is None else f"{path.stem}-{name.replace('/', '_')}{path.suffix}")
         return replace(self, release=source_of(str((self.path if path is None else path).parent / own), Path()))
 
     def with_role(self, *roles: str) -> list[str]:
@@ -321,7 +322,7 @@ def _content(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
     except (TOMLKitError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        hint = "" if is_project(path) else f"; pymoo-anon init {path} writes one about a table"
+        hint = "" if is_project(path) else f"; {options.command('init', path)} writes one about a table"
         raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}{hint}") from None
 
 
@@ -350,7 +351,7 @@ def _adversaries(path: Path, given: Any) -> list[str]:
 def _audiences(path: Path, given: Any) -> dict[str, Mapping[str, Any]]:
     if not isinstance(given, list) or not all(isinstance(one, Mapping) for one in given):
         raise ValueError(f"{path}: each audience must be a table of its own, [[{_AUDIENCES}]], got {given!r:.80}")
-    read = [_values(path, _AUDIENCES, one, _AUDIENCE) for one in given]
+    read = [_values(path, f"[{_AUDIENCES}]", one, _AUDIENCE) for one in given]
     for one in read:
         if not {"name", "require"} <= one.keys() or [own.get("name") for own in read].count(one["name"]) > 1:
             raise ValueError(f"{path}: each [[{_AUDIENCES}]] must have a name of its own, and what it requires")

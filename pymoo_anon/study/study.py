@@ -176,6 +176,9 @@ class Study(SearchFolder):
         persons = None if population is None else population_of(self.project, self.table, population)
         show("Step 2 of 3: recoding and counting again")
         told, read = _evidence_of(self, choice), [released, beside(released, EVIDENCE), *self.files]
+        if told is not None:
+            # The point may have been picked again for other reasons.
+            choice = replace(choice, requirements=_promised(self, told, released))
         with tried(target.parent, [target.name], read) as temporary:
             show("Step 3 of 3: writing the report")
             about = {"data": Path(str(self.project.data)).name, "release": released.name, **self.project.report}
@@ -275,12 +278,9 @@ def _counted_again(study: Study, path: Path, told: Mapping[str, Any]) -> list[st
 
 def _recoded_again(study: Study, told: Mapping[str, Any], path: Path, kind: str) -> Recoded:
     x = told["front"][told["chosen"]["place"]]["x"]
-    asked: tuple[Constraint, ...] = ()
-    if told["chosen"]["requirements"]:
-        # Requirements of the choice were promised, too, and the point may be made for them.
-        own = study.released_at(path)
-        known = None if own is None else own.requirements
-        asked = study.choice.requirements if known is None else study.constraints(known)
+    # Requirements of the choice were promised, too, and the point may be made for them.
+    asked = _promised(study, told, path)
+    if asked:
         study.front.meet(asked)
     front = study.front if study.audience is None else Front(study.problem, np.array([x]))
     rows = [row for row, one in enumerate(front.X.tolist()) if one == x]
@@ -291,6 +291,15 @@ def _recoded_again(study: Study, told: Mapping[str, Any], path: Path, kind: str)
     local = told["chosen"]["local"]
     is_refined = local is not None and local["refined"]
     return _recoded(study, choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
+
+
+def _promised(study: Study, told: Mapping[str, Any], path: Path) -> tuple[Constraint, ...]:
+    """Return the requirements of the choice that a release was made of."""
+    if not told["chosen"]["requirements"]:
+        return ()
+    own = study.released_at(path)
+    known = None if own is None else own.requirements
+    return study.choice.requirements if known is None else tuple(study.constraints(known))
 
 
 def _evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
@@ -476,13 +485,13 @@ def _different(study: Study) -> list[Released]:
     return list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
 
 
-def classes_of_file(study: Study, file: Path) -> EquivalenceClasses:
-    """Return the classes of a recorded release."""
+def classes_of_file(study: Study, file: Path) -> tuple[EquivalenceClasses, str]:
+    """Return the classes of a recorded release, and the fate of its suppressed rows."""
     for one in reversed(study.releases):
         if (path := study.path_of(one)).is_file() and file.samefile(path):
             if checksum(file) != one.sha256:
                 raise ValueError(f"{file} has changed since its release: its checksum differs; release it again")
-            return _classes_of_release(study, one)
+            return _classes_of_release(study, one), one.suppressed
     raise ValueError(f"{file} must be a release of {study.project.path}, got another file; leave --project out")
 
 

@@ -278,7 +278,7 @@ class Constraint:
         if not is_number(self.bound):
             raise TypeError(f"the bound of {self.objective!r} must be a number, got {self.bound!r}")
         if not abs(self.bound) <= _MOST:
-            raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r}")
+            raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r:.80}")
         object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
 
     def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
@@ -433,8 +433,8 @@ class Below(Suppression):
 class Violating(_Limited):
     """Suppression of the classes that break a constraint, as in ARX.
 
-    Only constraints on single classes count: k, l of each kind, alpha, t, beta, delta. A generalization that would lose
-    more tuples than the limit is infeasible.
+    Only constraints on single classes count: k, k-map, l of each kind, alpha, t, beta, delta, presence, the greatest
+    risk, the least payout. A generalization that would lose more tuples than the limit is infeasible.
 
     If adversaries know only some columns, a class depends on others that agree with it there. So classes are suppressed
     repeatedly, until the kept ones satisfy the constraints among themselves.

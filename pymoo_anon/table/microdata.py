@@ -96,8 +96,7 @@ class Microdata:
         label: Name | None = None,
         person: Name | None = None,
     ) -> None:
-        if int(counts.sum()) > _MOST_TABLE_ROWS:
-            raise ValueError(f"a table must have at most {_MOST_TABLE_ROWS:,} rows, got {int(counts.sum()):,}")
+        check_size(int(counts.sum()))
         hierarchies = MappingProxyType(dict(quasi_identifiers))
         # A class label may be a quasi-identifier, too, so every quasi-identifier has counts of its values.
         own, own_domains = {}, {}
@@ -367,6 +366,12 @@ class Microdata:
         told = f"{counted(self.n_rows, 'row', 'rows')}, {counted(self.n_distinct, 'distinct tuple', 'distinct tuples')}"
         more = f"; the first {_PRINTED_COLUMNS} of {len(rows):,} columns" if len(rows) > _PRINTED_COLUMNS else ""
         return html_table(told + more, ["column", "role", "values", "groups by level"], rows[:_PRINTED_COLUMNS])
+
+
+def check_size(n_rows: int) -> None:
+    """Raise for more rows than a table may have."""
+    if n_rows > _MOST_TABLE_ROWS:
+        raise ValueError(f"a table must have at most {_MOST_TABLE_ROWS:,} rows, got {n_rows:,}")
 
 
 def names_of(given: Any) -> tuple[Name, ...]:

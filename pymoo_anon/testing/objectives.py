@@ -136,7 +136,7 @@ def check_objective(objective: Objective, table: Microdata | None = None, *, see
     Raises:
         AssertionError: It breaks the contract.
         TypeError: It is no Objective, or `table` is no Microdata.
-        ValueError: It cannot measure random tables, and `table` is None.
+        ValueError: It cannot measure the table, or random ones where `table` is None.
 
     >>> from pymoo_anon.objectives import KAnonymity
     >>> check_objective(KAnonymity())

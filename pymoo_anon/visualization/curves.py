@@ -81,6 +81,7 @@ def plot_tuples(
     Raises:
         ValueError: There is no vector, some are not comparable, there are more than 200 tuples, or the names are not
             one per tuple.
+        OSError: The file cannot be written.
     """
     picture = tuple_picture(vectors, names)
     figure, ax = _drawn(picture, "y", max(7, 0.22 * len(picture.ticks)), 4.5)
@@ -98,6 +99,7 @@ def plot_quantiles(vectors: Mapping[Hashable, PropertyVector], path: str | os.Pa
 
     Raises:
         ValueError: There is no vector, or some are not comparable.
+        OSError: The file cannot be written.
     """
     figure, ax = _drawn(quantile_picture(vectors), "y")
     ax.set_xlabel("share of the people, from the worst off to the best off")
@@ -192,6 +194,7 @@ def plot_convergence(
     Raises:
         ValueError: There is no history, a search never found a feasible point, or a value of the indicator is not
             finite.
+        OSError: The file cannot be written.
     """
     picture = convergence_picture(histories, indicator, label)
     figure, ax = _drawn(picture, "x")

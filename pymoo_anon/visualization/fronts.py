@@ -171,6 +171,7 @@ def plot_front(
 
     Raises:
         ValueError: The front is empty, or an axis is no objective.
+        OSError: The file cannot be written.
     """
     front = problem.front(res)
     if len(front) == 0:
@@ -197,6 +198,7 @@ def plot_fronts(
 
     Raises:
         ValueError: There is no front, a front has another shape or no finite member, or an axis is no objective.
+        OSError: The file cannot be written.
     """
     return saved(_draw_front(front_picture(problem, fronts, axes=axes)), path)
 
@@ -349,7 +351,7 @@ _PALE, _MIDDLE = "#dddddd", "#8fb8d8"
 class LatticePicture:
     """Data of a picture of a lattice.
 
-    The height of a node is the sum of its levels. Layer 0 is the original table.
+    The height of a node is the sum of its levels above the least ones. Layer 0 is the most special node.
     """
 
     title: str  # Heading
@@ -407,6 +409,7 @@ def plot_lattice(
 
     Raises:
         ValueError: A row of `front` or `visited` is no node of the lattice.
+        OSError: The file cannot be written.
     """
     picture = lattice_picture(problem, front, visited)
     figure = new_figure(8, max(3.5, min(9.0, 1.5 + 0.35 * len(picture.counts))))
@@ -417,7 +420,7 @@ def plot_lattice(
     else:
         _draw_nodes(ax, picture)
     ax.set_xticks([])
-    ax.set_ylabel("height (sum of the levels)")
+    ax.set_ylabel(f"height (sum of the levels{' above the least ones' * bool(problem.lowest.any())})")
     tick(ax.yaxis, False, True, len(picture.counts), 12)
     ax.set_ylim(-0.8, len(picture.counts) - 0.2)
     for side in ("top", "right", "bottom"):

@@ -11,7 +11,7 @@ from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
 from strategies import every_string, grown, partitions
-from tasks import minimal, sorted_rows
+from tasks import minimal, printed, sorted_rows
 
 from pymoo_anon.algorithms import BitStringLocalSearch, ParetoLocalSearch
 from pymoo_anon.objectives import *
@@ -241,8 +241,7 @@ def test_it_ends_by_itself_and_a_termination_lets_it_go_on():
 def test_the_output_shows_starts_and_what_was_found(capsys):
     for made, names in ((loss_below, ["lowest GLM"]), (front_of, ["best k", "lowest GLM"])):
         res = minimize(made(), BitStringLocalSearch(2), ("n_gen", 4), seed=1, verbose=True)
-        lines = capsys.readouterr().out.splitlines()
-        heads, last = ([cell.strip() for cell in line.split("|")] for line in (lines[1], lines[-1]))
+        heads, (*_, last) = printed(capsys)
         assert heads == ["n_gen", "n_eval", "done", "archive", "distinct", *names]
         assert last[2:4] == [str(res.algorithm.n_done), str(len(np.atleast_2d(res.F)))]
         assert last[-1] == f"{np.atleast_2d(res.F)[:, -1].min():,.2f}"

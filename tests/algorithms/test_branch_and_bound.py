@@ -9,7 +9,7 @@ import pytest
 from limits import limited
 from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
-from tasks import minimal, sorted_rows
+from tasks import check_certified, minimal, printed, sorted_rows
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.datasets import fetch_adult, make_census
@@ -30,20 +30,6 @@ def census_problem(objectives=None):
     return LatticeProblem(CENSUS, objectives, suppression=0.01)
 
 
-def check(problem, seed=0):
-    """Check that the certified front is the exact one."""
-    res = minimize(problem, BranchAndBound(), seed=seed)
-    algorithm = res.algorithm
-    assert algorithm.certified
-    assert algorithm.n_undecided == 0
-    assert algorithm.n_evaluated + algorithm.n_pruned == problem.n_nodes
-    assert algorithm.n_evaluated == problem.n_unique
-    F = res.F.reshape(-1, problem.n_obj)
-    np.testing.assert_array_equal(sorted_rows(F), sorted_rows(problem.pareto_front()))
-    np.testing.assert_array_equal(problem.compute(res.X.reshape(-1, problem.n_var)), F)
-    return algorithm
-
-
 @pytest.mark.parametrize(
     ("objectives", "label", "most"),
     [
@@ -57,7 +43,7 @@ def check(problem, seed=0):
 )
 def test_adults_fronts_are_proven_from_few_nodes(adult_rows, objectives, label, most):
     problem = LatticeProblem(fetch_adult(label=label), objectives, suppression=301)
-    assert check(problem, seed=1).n_evaluated <= most
+    assert check_certified(problem, problem.pareto_front(), seed=1).n_evaluated <= most
 
 
 @pytest.mark.parametrize("termination", [("n_gen", 3), ("n_eval", 120)], ids=str)
@@ -125,13 +111,10 @@ def test_nodes_to_begin_with_count_as_evaluated(max_bytes):
 
 def test_verbose_shows_what_is_left(capsys):
     res = minimize(census_problem(), BranchAndBound(), seed=1, verbose=True)
-    lines = capsys.readouterr().out.splitlines()
-    heads = [head.strip() for head in lines[1].split("|")]
+    heads, rows = printed(capsys)
     assert heads == ["n_gen", "n_eval", "evaluated", "pruned", "undecided", "front", "gap"]
-    last = [cell.strip() for cell in lines[-1].split("|")]
-    algorithm = res.algorithm
-    n_evaluated = str(algorithm.n_evaluated)
-    assert last[1:] == [n_evaluated, n_evaluated, str(algorithm.n_pruned), "0", str(len(res.F)), "0.00%"]
+    n_evaluated, n_pruned = str(res.algorithm.n_evaluated), str(res.algorithm.n_pruned)
+    assert rows[-1][1:] == [n_evaluated, n_evaluated, n_pruned, "0", str(len(res.F)), "0.00%"]
 
 
 SMALL = make_census(500, seed=2)

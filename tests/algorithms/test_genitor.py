@@ -17,7 +17,6 @@ from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import BinaryRandomSampling, FloatRandomSampling, IntegerRandomSampling
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
-from pymoo.termination import get_termination
 
 from pymoo_anon.algorithms import GENITOR
 from pymoo_anon.datasets import load_hierarchy, make_census
@@ -202,15 +201,6 @@ def test_same_result_after_resuming_at_any_birth():
     for resumed in [*map(pickle.loads, stored), algorithm]:
         assert outcome(resumed.run()) == outcome(straight)
         assert resumed.problem.n_unique == straight.problem.n_unique
-
-
-def test_a_finished_run_goes_on_and_one_object_serves_many_runs():
-    algorithm = GENITOR(20)
-    straight = minimize(problem(), algorithm, ("n_gen", 15), seed=1)
-    assert outcome(minimize(problem(), algorithm, ("n_gen", 15), seed=1)) == outcome(straight)
-    first = minimize(problem(), algorithm, ("n_gen", 6), seed=1).algorithm
-    first.termination = get_termination("n_gen", 15)
-    assert outcome(minimize(problem(), first, copy_algorithm=False)) == outcome(straight)
 
 
 class Onemax(Problem):

@@ -14,7 +14,7 @@ from pymoo.operators.mutation.pm import PM
 from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.optimize import minimize
 from pymoo.problems import get_problem
-from tasks import Task, found, invented, minimal, sorted_rows, tasks
+from tasks import Task, found, invented, minimal, printed, sorted_rows, tasks
 
 from pymoo_anon.algorithms import ParetoLocalSearch
 from pymoo_anon.algorithms.common import in_type_of_problem
@@ -279,13 +279,10 @@ def test_a_neighborhood_of_another_space_is_refused_before_anything_is_evaluated
 
 def test_verbose_shows_members_and_what_is_unexplored(capsys):
     res = minimize(problem(), ParetoLocalSearch(), seed=1, verbose=True)
-    lines = capsys.readouterr().out.splitlines()
-    heads = [head.strip() for head in lines[1].split("|")]
+    heads, rows = printed(capsys)
     assert heads == ["n_gen", "n_eval", "unexplored", "archive", "distinct", "best k", "lowest GLM"]
-    last = [cell.strip() for cell in lines[-1].split("|")]
-    n = str(res.problem.n_unique)
-    assert last[1:5] == [n, str(res.algorithm.n_unexplored), str(len(res.F)), n]
-    assert last[5:] == ["60", f"{res.F[:, 1].min():,.2f}"]
+    n, n_unexplored = str(res.problem.n_unique), str(res.algorithm.n_unexplored)
+    assert rows[-1][1:] == [n, n_unexplored, str(len(res.F)), n, "60", f"{res.F[:, 1].min():,.2f}"]
 
 
 def test_a_plain_archive_keeps_the_first_of_equal_ones():

@@ -122,35 +122,31 @@ def test_every_generation_is_that_of_the_twin(n_pop, objectives, epsilon):
         assert res.F.tolist() == [list(values(node)) for node in front]
 
 
-def winners(pop, first, second):
+def tournament(pop, first, second):
     script = SimpleNamespace(integers=lambda n, size: np.reshape([first, second], size))
     return DominanceCountTournament()._do(None, pop, len(first), 1, random_state=script)[:, 0].tolist()
 
 
-def test_infeasible_points_count_for_nobodys_fitness():
-    """Let an infeasible third point dominate the first in vain."""
-    pop = Population.new(
-        X=np.arange(3)[:, None], F=np.array([[1.0, 1], [0, 3], [1, 0]]), G=np.array([[0.0], [-1], [1]])
-    )
-    assert winners(pop, [0, 1, 2, 0, 2], [1, 0, 0, 2, 2]) == [0, 1, 0, 0, 2]
-
-
-def test_the_smaller_violation_wins_and_among_equal_ones_the_first():
-    F = np.array([[0.0, 0], [5, 5], [1, 1]])
-    pop = Population.new(X=np.arange(3)[:, None], F=F, G=np.array([[3.0], [2.0], [3.0]]))
-    assert winners(pop, [0, 1, 2, 0], [1, 0, 0, 2]) == [1, 1, 2, 0]
+@pytest.mark.parametrize(
+    ("F", "violations", "first", "second", "winners"),
+    [
+        # The smaller violation wins, and among equal ones the first.
+        ([[0, 0], [5, 5], [1, 1]], {"G": [[3], [2], [3]]}, [0, 1, 2, 0], [1, 0, 0, 2], [1, 1, 2, 0]),
+        # Infeasible points count for nobody's fitness: the third dominates the first in vain.
+        ([[1, 1], [0, 3], [1, 0]], {"G": [[0], [-1], [1]]}, [0, 1, 2, 0, 2], [1, 0, 0, 2, 2], [0, 1, 0, 0, 2]),
+        # Violations may come without their constraints.
+        ([[0, 0], [5, 5]], {"CV": [[1], [0]]}, [0, 1], [1, 0], [1, 1]),
+    ],
+)
+def test_tournaments(F, violations, first, second, winners):
+    pop = Population.new(F=np.array(F, dtype=float), **{name: np.array(own, float) for name, own in violations.items()})
+    assert tournament(pop, first, second) == winners
 
 
 def test_a_violation_that_is_tolerated_is_none():
     """Decide by fitness while the search tolerates a violation."""
-    F = np.array([[0.0, 0], [5, 5]])
-    pop = Population.new(X=np.arange(2)[:, None], F=F, G=np.array([[3.0], [0.0]]))
-    assert winners(pop, [1], [0]) == [1]
+    pop = Population.new(F=np.array([[0.0, 0], [5, 5]]), G=np.array([[3.0], [0.0]]))
+    assert tournament(pop, [1], [0]) == [1]
     for one in pop:
         one.config["cv_eps"] = 3.0
-    assert winners(pop, [1], [0]) == [0]
-
-
-def test_violations_may_come_without_their_constraints():
-    pop = Population.new(X=np.arange(2)[:, None], F=np.array([[0.0, 0], [5, 5]]), CV=np.array([[1.0], [0.0]]))
-    assert winners(pop, [0, 1], [1, 0]) == [1, 1]
+    assert tournament(pop, [1], [0]) == [0]

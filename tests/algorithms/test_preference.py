@@ -12,6 +12,7 @@ from pymoo.core.repair import Repair
 from pymoo.decomposition.asf import ASF
 from pymoo.optimize import minimize
 from strategies import more
+from tasks import printed
 
 from pymoo_anon.algorithms import PreferenceNSGA2
 from pymoo_anon.algorithms.preference import picks, prefer_feasible
@@ -266,8 +267,7 @@ def test_several_preferences_and_operators_of_ones_own(capsys):
     assert res.F.shape[1] == 3
     assert res.picks["NECD"][1] <= res.picks["NECD"][0]
     assert len(res.history) == 20
-    lines = capsys.readouterr().out.splitlines()
-    heads, last = ([cell.strip() for cell in line.split("|")] for line in (lines[1], lines[-1]))
+    heads, (*_, last) = printed(capsys)
     assert heads == ["n_gen", "n_eval", "distinct", "feasible", "lowest f1", "lowest f2"]
     feasible = res.F[res.F[:, -1] <= -5]
     assert last[:4] == ["20", "400", str(own.n_unique), str(len(feasible))]
@@ -284,7 +284,8 @@ def weighted(preferences=POINTS, **kwargs):
 
 def test_names_of_points():
     assert weighted().objective_names == ("achievement of (0.2, 1)", "achievement of (0.5, 0.1)", "k")
-    assert repr(weighted().objectives[1]) == "PreferredPoint((0.5, 0.1))"
+    assert repr(weighted().objectives[1]) == f"PreferredPoint((0.5, 0.1), {WEIGHTS.tolist()})"
+    assert repr(PreferredPoint((0.5, 0.1))) == "PreferredPoint((0.5, 0.1))"
     assert weighted().steps.tolist() == [0.001, 0.001, 1]
 
 
@@ -362,3 +363,8 @@ def test_a_repair_of_ones_own_is_taken():
     assert Most.given == 30
     assert len(res.F) > 0
     assert isinstance(PreferenceNSGA2(k=5).repair, ClosestValidRepair)
+
+
+def test_a_termination_given_to_the_algorithm_is_taken():
+    res = minimize(weighted(), PreferenceNSGA2(5, 10, termination=("n_gen", 3)), seed=1)
+    assert res.algorithm.evaluator.n_eval == 30

@@ -125,10 +125,6 @@ def test_parallelization_of_pymoo_works():
     with ThreadPool(2) as pool:
         assert found(StarmapParallelization(pool.starmap)) == (expected.X.tolist(), expected.F.tolist())
     assert found(through_pickles) == (expected.X.tolist(), expected.F.tolist())
-    # Code that needs no runner is quicker.
-    threaded = plain.fresh_copy()
-    threaded.n_threads = 2
-    assert np.array_equal(minimize(threaded, of_integers(), ("n_gen", 3), seed=1).F, expected.F)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from processes import python
 from pymoo.optimize import minimize
+from pymoo.termination import get_termination
 from stopped_runs import RUNS, found
 
 from pymoo_anon import algorithms
@@ -35,14 +37,7 @@ def loaded():
 
 def told_by(n_threads, *names, **environment):
     """Return the results of a separate process."""
-    path = os.pathsep.join([str(ROOT), *sys.path])
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), str(n_threads), *names],
-        env={**os.environ, "PYTHONPATH": path, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python(SCRIPT, n_threads, *names, PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]), **environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -74,6 +69,15 @@ def test_values_may_come_from_elsewhere(name):
         asked.set("F", own.compute(asked.get("X")))
         algorithm.tell(infills=asked)
     assert algorithm.result().X.tolist() == minimize(problem(), make(), ("n_gen", 5), seed=1).X.tolist()
+
+
+@pytest.mark.parametrize("name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "TargetSweep"])
+def test_a_finished_run_goes_on_as_if_it_had_not_ended(name):
+    make, problem, _ = RUNS[name]
+    first = minimize(problem(), make(), ("n_gen", 2), seed=1).algorithm
+    first.termination = get_termination("n_gen", 4)
+    found = [minimize(problem(), one, ("n_gen", 4), seed=1, copy_algorithm=False) for one in (first, make())]
+    assert found[0].X.tolist() == found[1].X.tolist()
 
 
 @pytest.mark.slow

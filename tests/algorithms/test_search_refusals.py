@@ -14,6 +14,7 @@ from test_preference import TABLE, preferring
 from pymoo_anon.algorithms import *
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts import BoxArchive, ConvergenceMetric, RepresentationRatio
+from pymoo_anon.fronts.archive import evaluated
 from pymoo_anon.objectives import *
 from pymoo_anon.operators import *
 from pymoo_anon.problems import *
@@ -24,8 +25,13 @@ K, L, GLM = KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()
 CENSUS = make_census(50)
 PF = np.array([[-100.0, 50.0], [-10.0, 20.0], [-2.0, 0.0]])
 LATTICE, STRINGS = LatticeProblem(CENSUS, [K, GLM]), BitStringProblem(CENSUS, [K, GLM])
-THREE = LatticeProblem(CENSUS, [K, L, GLM])
+THREE, ONE_LOSS = LatticeProblem(CENSUS, [K, L, GLM]), BitStringProblem(CENSUS, [GLM], Below(2))
 ARCHIVE = BoxArchive().add(Population.new(X=np.zeros((2, 1)), F=np.array([[0.0, 1.0], [1.0, 0.0]])))
+
+
+def first_points(problem, n):
+    """Return points of a problem, evaluated as if it had three objectives."""
+    return evaluated(np.zeros((n, problem.n_var), dtype=problem.vtype), np.zeros((n, 3)))
 
 
 def population(F):

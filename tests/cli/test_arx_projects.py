@@ -137,6 +137,13 @@ def test_what_is_no_project(folder, monkeypatch):
     assert "must hold at most 3 files, got 10" in run("init", "my.deid", code=2)
 
 
+def test_a_small_file_fills_no_memory(folder):
+    write("my.deid", project(**{"data/input.csv": b"0" * (70 << 20)}))
+    assert Path("my.deid").stat().st_size < 1 << 19
+    said = run("init", "my.deid", code=2)
+    assert re.search(r"data/input.csv must unpack to at most 67,1\d\d,\d\d\d bytes, got more", said)
+
+
 def test_an_archive_that_does_not_open_is_refused(folder):
     write("my.deid", project())
     whole = Path("my.deid").read_bytes()

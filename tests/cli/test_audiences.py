@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import edit, made_in, run, write_persons, write_project_of_persons
+from command import edit, made_in, refused, run, write_persons, write_project_of_persons
 
 from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems import LatticeProblem, joint
 from pymoo_anon.publishing import read_evidence
 from pymoo_anon.study import Study
+from pymoo_anon.study.project import read_project
 from pymoo_anon.study.study import all_together
 
 AUDIENCES = """
@@ -197,3 +198,9 @@ def test_impossible_audiences_are_refused_in_a_sentence(bounds, message, folder)
     assert told.startswith("Error: --audience")
     assert message in told
     assert len(told.splitlines()) == 1
+
+
+def test_an_audience_of_any_name_has_a_file_and_its_errors_name_it(project):
+    edit(project, AUDIENCES, f'{AUDIENCES}\n[[audience]]\nname = "A/B"\nrequire = "nope>=2"\n')
+    assert read_project(Path(project)).for_audience("A/B").documents.name.endswith("-A_B.csv")
+    assert refused("release", project, "--audience", "A/B").startswith("mine.toml: [[audience]] 'A/B' require must be")

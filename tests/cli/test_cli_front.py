@@ -23,7 +23,7 @@ from pymoo_anon.study import search as searching
 from pymoo_anon.study import stored as results
 from pymoo_anon.study.names import FILES
 from pymoo_anon.study.options import Settings, record_of
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Microdata
 
 
 @pytest.fixture(scope="module")
@@ -92,10 +92,8 @@ def test_levels_are_told_in_words_that_fit(searched):
 def test_no_heading_is_broken(width, n_sensitive):
     rng = np.random.default_rng(n_sensitive)
     columns = {f"sensitive column {i}": rng.integers(0, 3, 60) for i in range(n_sensitive)}
-    frame = pd.DataFrame({"age_of_the_person": rng.integers(0, 9, 60), **columns})
-    table = Microdata.from_frame(frame, {"age_of_the_person": Hierarchy.flat(range(9))}, sensitive=list(columns))
-    each = list(map(DistinctLDiversity, columns))
-    problem = LatticeProblem(table, [KAnonymity(), *each, DistinctLDiversity(), GeneralLossMetric()])
+    measures = [KAnonymity(), *map(DistinctLDiversity, columns), DistinctLDiversity(), GeneralLossMetric()]
+    problem = raw_problem({"age_of_the_person": rng.integers(0, 9, 60), **columns}, columns, objectives=measures)
     heading = text_of(problem.front(problem.nodes(0, 2)).sorted(), width).splitlines()[0]
     whole = ["row", "k", *(f"l of {name}" for name in columns), "l", "GLM lost", "suppressed"]
     shown = re.split(r"  +", heading.strip().removesuffix("levels").strip())

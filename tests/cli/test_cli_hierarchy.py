@@ -20,9 +20,7 @@ from pymoo_anon.table.drafts import _DRAFTERS
 
 pytestmark = pytest.mark.usefixtures("own_table")
 
-
 hierarchy = partial(run, "hierarchy")
-
 
 error = partial(refused, "hierarchy")
 

@@ -56,6 +56,14 @@ def test_the_report_is_that_of_the_chosen_point(with_release):
     assert sum(row[1] for row in sizes) == len(pd.read_csv(RELEASE))
 
 
+def test_what_was_required_is_what_the_release_promised(with_release):
+    """Keep the requirement of the release where its point is picked again without one."""
+    run("pick", "mine.toml", "--row", str(json.loads(Path("front/choice.json").read_text(encoding="utf-8"))["row"]))
+    run("report", "mine.toml")
+    page = read(REPORT.read_text(encoding="utf-8"))
+    assert [row[0] for row in page.tables["requirements"]] == ["k in persons ≥ 5"]
+
+
 def test_outsiders_get_a_report_of_their_own(with_release):
     run("report", "mine.toml", "--external")
     assert not REPORT.exists()

@@ -10,15 +10,7 @@ from typer.testing import CliRunner
 
 from pymoo_anon.cli.app import command_of
 from pymoo_anon.cli.options import VerifyRequest
-from pymoo_anon.study.options import (
-    Invocation,
-    file_keys,
-    option,
-    options_named,
-    options_of,
-    reader_of,
-    record_of,
-)
+from pymoo_anon.study.options import Invocation, file_keys, option, options_named, options_of, reader_of, record_of
 
 pytestmark = pytest.mark.usefixtures("own_table")
 

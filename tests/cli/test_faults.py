@@ -164,5 +164,5 @@ def test_a_full_disk_stops_a_search_with_one_line(fronts):
     assert without_compiling(done.stderr) == told
     assert os.listdir("front") == ["search.journal"]
     result = run("search", *arguments, "--resume")
-    assert "Resumed: 0 nodes" not in result
+    assert "Resumed with 0 evaluated nodes." not in result
     assert Path("front", "front.csv").read_bytes() == fronts["pbgea"][0]

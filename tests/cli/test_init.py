@@ -26,9 +26,7 @@ from pymoo_anon.table import frames, guesses
 
 ROWS = 60
 
-
 pytestmark = pytest.mark.usefixtures("folder")
-
 
 init = partial(run, "init")
 

@@ -10,16 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import (
-    FILES,
-    OF_OWN_TABLE,
-    command,
-    made_in,
-    project_of,
-    refused,
-    run,
-    write_own_table,
-)
+from command import FILES, OF_OWN_TABLE, command, made_in, project_of, refused, run, write_own_table
 
 from pymoo_anon.cli.options import PickRequest as Wish
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
@@ -152,6 +143,24 @@ def test_what_makes_no_release_is_not_offered(own_table):
     assert refused("pick", "mine.toml", "--row", str(len(front))) == (
         f"--row {len(front)} cannot be released: k is 1: some row stands alone in a class; pick another row"
     )
+
+
+def test_what_is_asked_for_is_held_against_the_marked_rows(own_table):
+    """Refuse to promise two diagnoses for four marked rows with one."""
+    rows = [f"0213{zip_code},{sex},flu,yes,x" for zip_code, sex in ("9F", "9F", "8M", "8M")]
+    with Path("mine.csv").open("a", encoding="utf-8") as file:
+        file.write("\n".join([*rows, ""]))
+    text = PROJECT.replace('["k", "l", "GLM"]', '["k", "GLM"]').replace("suppression = 0", "suppression = 4")
+    Path("mine.toml").write_text(text, encoding="utf-8")
+    run("search", "mine.toml")
+    front = Study.open("mine.toml").front
+    (row,) = [place + 1 for place in range(len(front)) if front.n_suppressed[place] == 4]
+    run("pick", "mine.toml", "--row", str(row))
+    CHOICE.unlink()
+    why = f"row {row} cannot be released: its 4 suppressed rows would be a class with l = 1, not 2; "
+    assert why in refused("pick", "mine.toml", "--row", str(row), "--require", "l>=2")
+    told = refused("pick", "mine.toml", "--row", str(row), "--risk", "0.1")
+    assert told.startswith("--row must be a point with k >= 10")
 
 
 def test_a_better_point_with_too_few_marked_rows_is_told(own_table):

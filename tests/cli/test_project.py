@@ -8,19 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import (
-    FILES,
-    command,
-    edit,
-    front,
-    made_in,
-    own,
-    record,
-    refused,
-    run,
-    search,
-    write_own_table,
-)
+from command import FILES, command, edit, front, made_in, own, record, refused, run, search, write_own_table
 from malformed import table_files
 from malformed_projects import RIGHT, project_files
 from strategies import times
@@ -31,7 +19,6 @@ from pymoo_anon.table import Hierarchy
 
 #: Files that are broken; more by hand.
 N_BROKEN = times(100)
-
 
 pytestmark = pytest.mark.usefixtures("right_project")
 
@@ -216,7 +203,7 @@ def test_what_was_asked_for_on_the_command_line_may_stand_in_the_file_or_not():
 
 def test_every_key_of_a_record_is_checked(searched):
     whole = json.loads(Path("out/run.json").read_text())
-    keys = ("options", "project", "front", "certified", "n_undecided", "stopped", "algorithm")
+    keys = ("options", "front", "certified", "n_undecided", "stopped", "algorithm")
     lacking = [json.dumps({name: value for name, value in whole.items() if name != key}) for key in keys]
     for damaged in [*lacking, json.dumps({**whole, "algorithm": {}}), "[" * 100_000]:
         Path("out/run.json").write_text(damaged)

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from vectors import POSITIVE, WHOLE, coverage, groups, spread, strongly_dominates, volume, weakly_dominates
+from vectors import (
+    POSITIVE,
+    WHOLE,
+    check_tournament,
+    coverage,
+    groups,
+    spread,
+    strongly_dominates,
+    volume,
+    weakly_dominates,
+)
 
 from pymoo_anon.comparison import *
 
@@ -156,13 +166,7 @@ def test_weights_and_goals_do_not_depend_on_the_order_of_properties(order, given
 @every_set
 @given(two_sets())
 def test_a_tournament_is_all_of_its_pairs(comparator, given_sets):
-    sets = [*given_sets[0], given_sets[0][0]]
-    played = comparator.tournament(sets)
-    opposite = {"better": "worse", "worse": "better", "equal": "equal", "incomparable": "incomparable"}
-    for i, a in enumerate(sets):
-        for j, b in enumerate(sets):
-            assert played.indices[i, j] == comparator.index(a, b)
-            assert played.verdicts[i, j] == comparator.compare(a, b) == opposite[played.verdicts[j, i]]
+    played = check_tournament(comparator, [*given_sets[0], given_sets[0][0]])
     assert played.verdicts[0, 2] == "equal"
 
 

@@ -129,19 +129,12 @@ def test_names_and_vectors():
         ("class size", "Rank(point=10, tolerance=0)"),
         ("class size", "min"),
     ]
-    mixed = {"a": paper.GENERALIZATIONS["T4"], (1, 2): paper.GENERALIZATIONS["T3a"]}
-    mixed = compared(Minimum(), generalizations=mixed)
-    assert mixed.pairs[["first", "second"]].to_numpy().tolist() == [["a", (1, 2)]] * 2
-
-
-def test_nodes_can_be_names():
-    nodes_as_names = {(1, 1, 1): paper.GENERALIZATIONS["T3a"], (3, 1, 2): paper.GENERALIZATIONS["T4"]}
-    found = compared(Minimum(), generalizations=nodes_as_names)
-    assert found.ranks.index.tolist() == [(1, 1, 1), (3, 1, 2)]
-    assert found.ranks["class size", "min"].tolist() == [2, 1]
-    assert re.search(r"^ *class size *min *2 *1$|^\(1, 1, 1\) +2 +1$", str(found), re.MULTILINE)
-    (pair,) = found.pairs[found.pairs.property == "class size"].itertuples()
-    assert (pair.first, pair.second) == ((1, 1, 1), (3, 1, 2))
+    for names in (["a", (1, 2)], [(1, 1, 1), (3, 1, 2)]):
+        named = dict(zip(names, [paper.GENERALIZATIONS["T4"], paper.GENERALIZATIONS["T3a"]], strict=True))
+        found = compared(Minimum(), properties=[SIZE], generalizations=named)
+        assert found.pairs[["first", "second"]].to_numpy().tolist() == [names]
+        assert found.ranks["class size", "min"].to_dict() == dict(zip(names, [1, 2], strict=True))
+        assert all(str(name) in str(found) for name in names)
 
 
 def test_what_breaks_a_constraint_is_suppressed():
@@ -210,6 +203,15 @@ def test_loss_and_errors_are_those_of_the_measures(problem):
     assert found["loss"].tolist() == pytest.approx([own / (300 * 8) for own in sums])
     assert list(found) == ["loss", "median", "90 %"]
     assert found.loc["b", "median"] < found.loc["a", "median"]
+
+
+def test_errors_are_those_of_a_release_that_leaves_rows_out():
+    problem = LatticeProblem(make_census(400), [KAnonymity(), GeneralLossMetric()], 0.05)
+    queries, classes = CountQueries(problem.table, n=250), problem.equivalence_classes([6, 3, 3, 0, 1, 0, 3, 0])
+    found = compare_uses(queries, {"marked": classes, "dropped": classes}, ["dropped"])[["median", "90 %"]].to_numpy()
+    assert found[0].tolist() == queries.summary({0: classes}, "mark").to_numpy()[0].tolist()
+    assert found[1].tolist() == queries.summary({0: classes}, "drop").to_numpy()[0].tolist()
+    assert (found[0] != found[1]).any()
 
 
 def test_classes_of_any_table_are_counted():

@@ -147,6 +147,12 @@ def test_a_query_in_words():
     assert all(a <= b for a, b in re.findall(r"day 2021-03-0(\d) to 2021-03-0(\d)", words))
     assert re.search(r"city one of [45] values such as [a-f]\b", words)
     assert re.search(r"city [a-f] and one x", words)
+    # A missing value is no end of a range.
+    table = Microdata.from_frame(pd.DataFrame({"n": [1, 2]}), {"n": Hierarchy.flat([1, 2, 3, None])})
+    queries = CountQueries(table, n=60)
+    told = {queries.words(i) for i in range(60)}
+    assert {"n 1", "n 1 to 3", "n 3 or nothing known", "n 2 to 3 or nothing known"} <= told
+    assert not [one for one in told if "to nothing known" in one]
 
 
 def shares(cells):

@@ -11,6 +11,7 @@ from random import Random
 
 import numba
 import pytest
+from processes import python
 
 from pymoo_anon.engine.compiled import njit
 
@@ -40,7 +41,7 @@ for kind in [caching.CacheImpl, *caching.CacheImpl.__subclasses__()]:
 
 
 def test_without_a_folder_loops_run_uncached_with_one_hint():
-    done = subprocess.run([sys.executable, "-c", NOWHERE], capture_output=True, text=True, check=False)
+    done = python("-c", NOWHERE)
     assert (done.returncode, done.stdout) == (0, "[0, 2, 4]\n"), done.stderr
     assert done.stderr.count("NUMBA_CACHE_DIR") == 1
     assert done.stderr.count("RuntimeWarning") == 1
@@ -49,24 +50,15 @@ def test_without_a_folder_loops_run_uncached_with_one_hint():
 @pytest.mark.parametrize("told", [False, True], ids=["beside the source", "where NUMBA_CACHE_DIR says"])
 def test_with_a_folder_nothing_is_said_and_loops_are_cached(tmp_path, told):
     (tmp_path / "loops.py").write_text(LOOPS.replace(ROOMS, ""))
-    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-    if told:
-        environment["NUMBA_CACHE_DIR"] = str(tmp_path / "told")
-    run = [sys.executable, "loops.py"]
-    done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = python("loops.py", cwd=tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "told") if told else None)
     assert (done.returncode, done.stdout, done.stderr) == (0, "[0, 2, 4]\n", "")
     assert list(tmp_path.glob("told/*/loops.twice-*.nbi" if told else "__pycache__/loops.twice-*.nbi"))
 
 
-def run(folder, code, count):
-    """Run loops in successive processes, with the cache in the folder."""
+def run(folder, code):
+    """Run loops with the cache in the folder."""
     (folder / "loops.py").write_text(code)
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
-    call = [sys.executable, "loops.py"]
-    return [
-        subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-        for _ in range(count)
-    ]
+    return python("loops.py", cwd=folder, NUMBA_CACHE_DIR=str(folder / "cache"))
 
 
 def flipped(data):
@@ -85,11 +77,11 @@ MORE = [
 @pytest.mark.parametrize(("ending", "damage"), [("nbc", flipped), *MORE])
 def test_damaged_files_of_the_cache_are_passed_over_with_one_hint_and_written_anew(tmp_path, ending, damage):
     code = LOOPS.replace(ROOMS, "")
-    run(tmp_path, code, 1)
+    run(tmp_path, code)
     (path,) = tmp_path.glob(f"cache/*/loops.twice-*.{ending}")
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
-    first, second = run(tmp_path, code, 2)
+    first, second = run(tmp_path, code), run(tmp_path, code)
     assert (first.returncode, first.stdout) == (0, "[0, 2, 4]\n"), first.stderr
     assert first.stderr.count("compiled in memory") == 1
     assert (second.returncode, second.stdout, second.stderr) == (0, "[0, 2, 4]\n", "")
@@ -104,7 +96,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 @pytest.mark.skipif(os.name == "nt", reason="Windows knows no such limit")
 def test_where_the_disk_is_full_loops_are_compiled_in_memory_with_one_hint(tmp_path):
     code = FULL + LOOPS.replace(ROOMS, "") + LOOPS.replace(ROOMS, "").replace("twice", "again")
-    (done,) = run(tmp_path, code, 1)
+    done = run(tmp_path, code)
     assert (done.returncode, done.stdout) == (0, "[0, 2, 4]\n" * 2), done.stderr
     assert done.stderr.count("compiled in memory") == 1
     assert f"numba's cache in {tmp_path / 'cache'}" in done.stderr
@@ -126,11 +118,10 @@ def full(tmp_path):
 @pytest.mark.parametrize("hurt", ["full", "damaged"])
 def test_a_search_ends_well_whatever_the_cache_is_like(tmp_path, full, hurt):
     cache = full if hurt == "full" else tmp_path / "cache"
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
-    call = [sys.executable, "-m", "pymoo_anon", "search", "--rows", "300"]
     made = []
     for _ in range(1 if hurt == "full" else 3):
-        done = subprocess.run(call, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        done = python("-m", "pymoo_anon", "search", "--rows", 300, cwd=tmp_path, NUMBA_CACHE_DIR=str(cache))
+        assert done.returncode == 0, done.stderr
         made.append((tmp_path / "front" / "front.csv").read_bytes())
         if len(made) == 1:
             for path in cache.rglob("*.nb?"):
@@ -194,7 +185,7 @@ print("numba" in sys.modules)
 
 
 def test_numba_loads_with_the_first_call_of_a_loop_and_not_for_one_generalization():
-    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=False)
+    done = python("-c", LATE)
     assert done.stdout == "False\n800\nFalse\n100\nTrue\n", done.stderr
 
 

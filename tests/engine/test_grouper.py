@@ -2,13 +2,13 @@
 
 import os
 import pickle
-import subprocess
 import sys
 import threading
 from collections import Counter
 
 import numpy as np
 import pytest
+from processes import python
 
 from pymoo_anon.engine import DistinctTuples, Grouper, ValueCounts, grouper
 from pymoo_anon.engine.grouper import group
@@ -294,8 +294,7 @@ assert (None, "merge_values") not in taken
 
 def test_no_index_is_out_of_range_however_small_the_room():
     """Run uncompiled, as numpy then checks every index."""
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", UNCOMPILED], env=environment, capture_output=True, text=True)
+    done = python("-c", UNCOMPILED, NUMBA_DISABLE_JIT="1", PYTHONPATH=os.pathsep.join(sys.path))
     assert done.returncode == 0, done.stderr
 
 

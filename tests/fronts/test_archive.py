@@ -163,29 +163,28 @@ def test_values_and_population_are_copies():
     assert archive.add(population([[0, 2]])).F.tolist() == [[0, 2]]
 
 
-def test_infeasible_individuals_are_passed_over():
-    pop = population([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]], G=np.array([[1e-9], [-1.0], [0.0]]))
-    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0], [2.0, 1.0]]
-    # Each of two constraints; a surplus in one makes up for no lack in the other.
-    pop = population([[0.0, 0.0], [1.0, 2.0]], G=np.array([[-9.0, 1.0], [0.0, 0.0]]))
-    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
-    assert len(BoxArchive().add(population([[0.0]], G=np.array([[np.nan]])))) == 0
-
-
-def test_equality_constraints_hold_within_their_tolerance():
-    F = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
-    H = np.array([[2e-4], [-1e-4], [1e-4], [-2e-4]])
-    assert BoxArchive(0.1).add(population(F, H=H)).F.tolist() == [[0.0, 1.0], [1.0, 0.0]]
-    both = {"G": np.array([[-1.0], [1.0], [0.0], [0.0]]), "H": np.array([[1.0], [0.0], [0.0], [0.0]])}
-    assert BoxArchive(0.1).add(population(F, **both)).F.tolist() == [[1.0, 0.0], [0.5, 0.5]]
-
-
-def test_what_a_search_tolerates_for_the_time_being_does_not_enter():
-    pop = population([[0.0, 0.0], [1.0, 2.0]], G=np.array([[1.0], [0.0]]))
-    for one in pop:
-        one.config["cv_eps"] = 5.0
-    assert pop.get("FEAS").all()
-    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0]]
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"G": [[1e-9], [-1.0], [0.0], [np.nan]]}, [1, 2]),
+        # A surplus in one constraint makes up for no lack in another.
+        ({"G": [[-9.0, 1.0], [0.0, 0.0], [-1.0, -1.0], [1.0, -9.0]]}, [1, 2]),
+        # Equality holds within pymoo's tolerance.
+        ({"H": [[2e-4], [-1e-4], [1e-4], [-2e-4]]}, [1, 2]),
+        ({"G": [[-1.0], [1.0], [0.0], [0.0]], "H": [[1.0], [0.0], [0.0], [0.0]]}, [2, 3]),
+        # A violation may come without its constraints.
+        ({"CV": [[0.5], [0.0], [-1.0], [1e-9]]}, [1, 2]),
+    ],
+    ids=str,
+)
+def test_infeasible_individuals_are_passed_over(given, kept):
+    """Pass them over also where a search tolerates them for the time being."""
+    F = [[0.0, 0.0], [1.0, 3.0], [2.0, 2.0], [3.0, 1.0]]
+    pop = population(F, **{name: np.array(own) for name, own in given.items()})
+    for tolerated in (0.0, 5.0):
+        for one in pop:
+            one.config["cv_eps"] = tolerated
+        assert BoxArchive(0.1).add(pop).get("X")[:, 0].tolist() == kept
 
 
 def test_constraints_may_be_none():
@@ -194,14 +193,6 @@ def test_constraints_may_be_none():
         one.G = one.H = None
     assert BoxArchive().add(pop).F.tolist() == [[0.0, 0.0]]
     assert len(BoxArchive().add(Population())) == 0
-
-
-def test_a_violation_counts_without_its_constraints():
-    pop = population([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]], CV=np.array([[0.5], [0.0], [-1.0]]))
-    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0], [2.0, 1.0]]
-    for one in pop:
-        one.config["cv_eps"] = 5.0
-    assert BoxArchive().add(pop).F.tolist() == [[1.0, 2.0], [2.0, 1.0]]
 
 
 def test_a_violation_that_was_asked_for_too_early_does_not_count():

@@ -14,15 +14,22 @@ PF = np.array([[-100.0, 50.0], [-10.0, 20.0], [-2.0, 0.0]])
 points = arrays(float, st.tuples(st.integers(1, 8), st.just(3)), elements=st.integers(-20, 20).map(float))
 
 
-@given(points, points)
-def test_ce_between_ideal_and_nadir_is_that_of_the_stretched_fronts(pf, F):
-    span = np.ptp(pf, axis=0)
-    span[span == 0] = 1
-    near = [min(np.linalg.norm((f - p) / span) for p in pf) for f in F]
-    assert ConvergenceMetric(pf, zero_to_one=True)(F) == pytest.approx(sum(near) / len(near))
-    own = ConvergenceMetric(pf, total=True, zero_to_one=True, ideal=[-200] * 3, nadir=[200, 200, 600])
-    near = [min(np.linalg.norm((f - p) / [400, 400, 800]) for p in pf) for f in F]
-    assert own(F) == pytest.approx(sum(near))
+#: Options of CE, and what it divides distances by, where that is not zero.
+SCALES = [
+    ({}, lambda pf: np.abs(pf).max(axis=0)),
+    ({"zero_to_one": True}, lambda pf: np.ptp(pf, axis=0)),
+    ({"zero_to_one": True, "ideal": [-200] * 3, "nadir": [200, 200, 600]}, lambda pf: np.array([400, 400, 800])),
+]
+
+
+@given(points, points, st.sampled_from(SCALES))
+def test_ce_is_the_mean_distance_to_the_nearest(pf, F, scale):
+    options, divisor = scale
+    by = divisor(pf)
+    near = [min(np.linalg.norm((f - p) / np.where(by == 0, 1, by)) for p in pf) for f in F]
+    assert ConvergenceMetric(pf, **options)(F) == pytest.approx(sum(near) / len(near))
+    assert ConvergenceMetric(pf, total=True, **options)(F) == pytest.approx(sum(near))
+    assert ConvergenceMetric(pf, **options)(pf) == 0
 
 
 def test_a_single_point_and_an_empty_front():
@@ -31,15 +38,6 @@ def test_a_single_point_and_an_empty_front():
     assert ConvergenceMetric(PF[:1])([[-90.0, 50.0]]) == pytest.approx(0.1)
     assert RepresentationRatio(PF[:1])([[-100.5, 50.0]]) == 0
     assert RepresentationRatio(PF)(PF[:0]) == RepresentationRatio(PF)([]) == RepresentationRatio(PF)(None) == 0
-
-
-@given(points, points)
-def test_ce_is_the_mean_distance_to_the_nearest(pf, F):
-    scale = [max(abs(value) for value in column) or 1.0 for column in pf.T]
-    near = [min(np.linalg.norm((f - p) / scale) for p in pf) for f in F]
-    assert ConvergenceMetric(pf)(F) == pytest.approx(sum(near) / len(near))
-    assert ConvergenceMetric(pf, total=True)(F) == pytest.approx(sum(near))
-    assert ConvergenceMetric(pf)(pf) == 0
 
 
 @given(points, points, st.sampled_from([1.0, 2.0, 5.0]), st.lists(st.booleans(), min_size=3, max_size=3))

@@ -232,12 +232,17 @@ def test_suppression_only_grows_where_parts_of_a_class_are_no_better(data, table
         assert special.n_suppressed[0] >= general.n_suppressed[0]
 
 
-def test_bit_strings_and_lattices_agree():
-    census = make_census(500, seed=3)
-    constraints = [KAnonymity() >= 4, DistinctLDiversity("occupation") >= 3]
+@pytest.mark.parametrize(
+    ("table", "constraints"),
+    [
+        (make_census(500, seed=3), [KAnonymity() >= 4, DistinctLDiversity("occupation") >= 3]),
+        (invented(1), [KAnonymity(known=[["q0", "q1"], ["q2", "q3"]]) >= 3]),
+    ],
+    ids=["everything is known", "two adversaries"],
+)
+def test_bit_strings_and_lattices_agree(table, constraints):
     goals = [GeneralLossMetric(), NormalizedWeightedPenalty()]
-    bits = BitStringProblem(census, goals, Violating(0.2), constraints)
-    levels = LatticeProblem(census, goals, Violating(0.2), constraints)
+    bits, levels = (space(table, goals, Violating(0.2), constraints) for space in (BitStringProblem, LatticeProblem))
     for x, node in ((np.ones(bits.n_var, bool), levels.xl), (np.zeros(bits.n_var, bool), levels.xu)):
         for name in ("F", "G"):
             np.testing.assert_array_equal(
@@ -246,7 +251,8 @@ def test_bit_strings_and_lattices_agree():
             )
     X = bits.sample(30, np.random.default_rng(0))
     G = bits.evaluate(X, return_values_of=["G"])
-    assert (G[:, -1] + 100 == [bits.equivalence_classes(x).n_suppressed[0] for x in X]).all()
+    limit = bits.suppression.limit_of(table.n_rows)
+    assert (G[:, -1] + limit == [bits.equivalence_classes(x).n_suppressed[0] for x in X]).all()
 
 
 def test_a_class_too_uniform_is_removed_whatever_its_size():

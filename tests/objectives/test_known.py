@@ -278,14 +278,6 @@ def test_the_contract_of_objectives_is_kept(make):
     check_objective(make([["q0", "q1"], ["q1", "q2", "q3"]]), invented(2))
 
 
-def test_bit_strings_count_alike():
-    table, bounds = invented(1), [KAnonymity(known=ONE) >= 3]
-    bits = BitStringProblem(table, [GeneralLossMetric()], Violating(12), bounds)
-    levels = LatticeProblem(table, [GeneralLossMetric()], Violating(12), bounds)
-    for x, node in ((np.ones(bits.n_var, bool), levels.xl), (np.zeros(bits.n_var, bool), levels.xu)):
-        assert np.array_equal(bits.measure(x[np.newaxis]), levels.measure(node[np.newaxis].astype(int)))
-
-
 @pytest.mark.parametrize(
     "bounds",
     [

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
@@ -118,8 +117,6 @@ def test_suppressed_rows_of_the_coarser_release_are_divided_too():
     assert public.measure(np.array([[0]]))[0, -1] == 4
     inside = LocalRecodingProblem(table, GOALS, [KAnonymity() >= 2], within=(public, [0]))
     assert sorted(inside.equivalence_classes(inside.x_of(2)).sizes) == [2, 2, 3]
-    with pytest.raises(ValueError, match="and the suppressed rows together"):
-        LocalRecodingProblem(table, GOALS, [KAnonymity() >= 3], within=(LatticeProblem(table, GOALS, 2), [0]))
 
 
 def test_a_sweep_inside_a_coarser_release_has_only_classes_inside():

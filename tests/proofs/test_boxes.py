@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from limits import limited
 from pymoo.optimize import minimize
-from tasks import any_tasks, invented, sorted_rows
+from tasks import any_tasks, invented, printed, sorted_rows
 from test_gap import true_gap
 
 from pymoo_anon.algorithms import BranchAndBound
@@ -282,9 +282,9 @@ def test_threads_find_the_same_front(monkeypatch):
 def test_the_output_shows_the_gap_until_it_is_closed(capsys):
     problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
     minimize(problem, limited(max_bytes=1, tuples=1, halved=1), seed=0, verbose=True)
-    lines = [line.split("|") for line in capsys.readouterr().out.splitlines() if "|" in line]
-    assert lines[0][-1].strip() == "gap"
-    shares = [float(line[-1].strip().rstrip("%")) for line in lines[1:]]
+    heads, rows = printed(capsys)
+    assert heads[-1] == "gap"
+    shares = [float(row[-1].rstrip("%")) for row in rows]
     assert shares[0] == 100
     assert shares[-1] == 0
     assert len(set(shares)) > 5

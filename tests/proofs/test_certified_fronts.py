@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
 from strategies import promised
-from tasks import BOUNDED, any_tasks, found, minimal, sorted_rows, tasks
+from tasks import BOUNDED, any_tasks, check_certified, found, minimal, sorted_rows, tasks
 
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.fronts.archive import boxes
@@ -39,16 +39,7 @@ def test_the_certified_front_is_that_of_exhaustive_search(kinds, rule, data, see
     """Compare also with plain comparisons of the values of all nodes."""
     task = data.draw(tasks(of=kinds, **rule))
     problem = task.problem
-    res = minimize(problem, BranchAndBound(), seed=seed)
-    algorithm = res.algorithm
-    assert algorithm.certified
-    assert algorithm.n_undecided == 0
-    assert algorithm.n_evaluated + algorithm.n_pruned == problem.n_nodes
-    assert algorithm.n_evaluated == problem.n_unique
-    np.testing.assert_array_equal(found(res, problem), task.front)
-    if res.F is not None:
-        X, F = res.X.reshape(-1, problem.n_var), res.F.reshape(-1, problem.n_obj)
-        np.testing.assert_array_equal(problem.compute(X), F)
+    check_certified(problem, task.front, seed)
     np.testing.assert_array_equal(found(minimize(problem, ExhaustiveSearch()), problem), task.front)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from persons import FRAMES, persons, rows_of
 from persons import QUASI as OF_PERSONS
@@ -81,8 +81,7 @@ def test_both_ways_write_the_same_bytes(engine, table, suppressed, limit, tmp_pa
     problem = LatticeProblem(read, [KAnonymity(), DistinctLDiversity("s")], suppression=min(limit, table.num_rows - 1))
     keep = {name: reason for name, reason in REASONS.items() if name in table.column_names}
     asked = Asked(keep=keep, suppressed=suppressed, anyway="it is only a test")
-    if suppressed == "drop" and int(problem.equivalence_classes([0, 0]).n_suppressed[0]) == table.num_rows:
-        return
+    assume(suppressed == "mark" or problem.equivalence_classes([0, 0]).kept.any())
     rows, distinct = made_both_ways(frame, problem, asked)
     assert type(distinct.frame) is type(frame)
     assert rows_of(distinct.frame) == rows_of(rows.frame)

@@ -99,6 +99,21 @@ def test_everybody_has_the_label_of_a_single_group():
     assert explanation.levels == ("age: level 3 of 3, everybody has *", "sex: level 1 of 1, everybody has *")
 
 
+def test_labels_of_suppressed_rows_alone_are_not_told():
+    problem = raw_problem({"n": list("aabbc")}, suppression=Below(2))
+    explanation = explain(problem, [[0]], problem.front([[0]]).choose())
+    assert explanation.levels == ("n: level 0 of 1, 2 groups such as a and b",)
+    nothing = raw_problem({"n": list("ab")}, suppression=Below(2))
+    explanation = explain(nothing, [[0]], nothing.front([[0]]).choose())
+    assert explanation.levels == ("n: level 0 of 1, everybody has *",)
+
+
+def test_suppressed_rows_that_are_left_out_are_no_class():
+    problem = problem_of(suppression=1)
+    explanation = explain(problem, [[1, 0]], problem.front([[1, 0]]).choose(), suppressed="drop")
+    assert explanation.people == ("Worst off are the suppressed, 1 of 6 people (16.7 %), left out.",)
+
+
 def test_classes_of_as_many_people_as_are_suppressed_are_not_those():
     problem = raw_problem({"n": list("abcdeeffggg")}, suppression=Below(2))
     choice = problem.front([[0]]).choose()

@@ -18,11 +18,9 @@ from hypothesis import strategies as st
 from malformed_projects import RIGHT
 from raw_tables import raw_problem
 
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import Kept, RecountError, codebook, release
 from pymoo_anon.publishing.release import Asked, recode
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Hierarchy
 
 CITIES = Hierarchy([["Bonn", "Nice", "Paris"], ["DE", "FR", "FR"], ["*", "*", "*"]])
 N = 40
@@ -41,9 +39,7 @@ KEEP = {
     "city": Kept(hierarchy=CITIES, level=1, reason="the city asked for it"),
     "score": Kept(clip=(2, 7)),
 }
-PROBLEM = LatticeProblem(
-    Microdata.from_frame(FRAME, {"sex": Hierarchy.flat(["F", "M"])}), [KAnonymity(), GeneralLossMetric()]
-)
+PROBLEM = raw_problem(FRAME[["sex"]])
 
 
 def nearest(value, step):

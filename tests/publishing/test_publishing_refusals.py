@@ -42,6 +42,8 @@ BROKEN_BY_MARKS = hospital([GeneralLossMetric()], suppression=1)
 RECODED = Generalization({"age": [0, 0, 1], "sex": [0, 0]}, {"age": ["20–29", "30–39"], "sex": ["F"]})
 ORIGINAL = RELEASED.assign(age=[20] * 9, sex="F")
 OF_PERSONS = problem().front(X)
+STRICT = LatticeProblem(invented(1), [GLM], constraints=[K >= 4])
+FINEST = STRICT.nodes(0, 2)
 EARLIER = {"file": "first.csv", "sha256": CHECKSUMS["hierarchies"]["age"], "x": [0, 1], "suppressed": "drop"}
 
 

@@ -8,13 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pymoo_anon.objectives import (
-    AverageClassSize,
-    KMap,
-    MarketerRisk,
-    SquaredClassSizes,
-    TCloseness,
-)
+from pymoo_anon.objectives import AverageClassSize, KMap, MarketerRisk, SquaredClassSizes, TCloseness
 from pymoo_anon.publishing import verify
 from pymoo_anon.publishing.verify import kept
 from pymoo_anon.table import Generalization, Hierarchy, Microdata

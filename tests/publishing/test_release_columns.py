@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from persons import FRAMES
 from raw_tables import raw_problem
-from test_release import HOSPITAL, KEPT, ROLES, hospital
+from test_release import HIERARCHIES, HOSPITAL, KEPT, ROLES, hospital
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import release
 from pymoo_anon.publishing.release import uniqueness_of
-from pymoo_anon.table import Hierarchy, Microdata
+from pymoo_anon.table import Microdata
 from pymoo_anon.table.frames import in_memory, renamed
 
 ANYWAY = "it is only a test"
@@ -27,7 +27,7 @@ K = KAnonymity()
 
 
 def test_every_column_has_a_role_and_what_is_kept_a_reason():
-    table = Microdata.from_frame(HOSPITAL, QUASI_OF_A_HOSPITAL, "diagnosis", label="diagnosis")
+    table = Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis", label="diagnosis")
     problem = LatticeProblem(table, [KAnonymity()])
     made = release(HOSPITAL, problem, [2, 1], drop=["name", "patient"], keep=KEPT, anyway=ANYWAY)
     assert made.columns.to_dict("list") == {
@@ -36,9 +36,6 @@ def test_every_column_has_a_role_and_what_is_kept_a_reason():
         "reason": [None, "because nobody knows these days", None, None, None],
     }
     assert made.columns.column.tolist() == list(made.frame)
-
-
-QUASI_OF_A_HOSPITAL = {"age": Hierarchy.intervals(20, 100, [10, 40]), "sex": Hierarchy.flat(["F", "M"])}
 
 
 def test_rows_that_kept_columns_make_unique_are_counted_and_said():
@@ -67,8 +64,8 @@ def test_that_nobody_is_unique_is_said_of_all_released_columns_alone():
         "What was promised holds. 6 of 12 rows (50.0 %) are unique by all released columns. Dropped: name, born, "
         "weight and patient."
     )
-    problem = LatticeProblem(Microdata.from_frame(HOSPITAL, QUASI_OF_A_HOSPITAL), [K], suppression=4)
-    rest = {"drop": [name for name in HOSPITAL if name not in QUASI_OF_A_HOSPITAL]}
+    problem = LatticeProblem(Microdata.from_frame(HOSPITAL, HIERARCHIES), [K], suppression=4)
+    rest = {"drop": [name for name in HOSPITAL if name not in HIERARCHIES]}
     made = release(HOSPITAL, problem, [1, 1], **rest)
     assert made.verdict.startswith(
         "What was promised holds. None of 12 rows is unique by all released columns. Dropped: "
@@ -140,11 +137,8 @@ CITIZENS = pd.DataFrame(
 @pytest.mark.parametrize("name", [name for name in CITIZENS if name not in ("age", "eyes")])
 def test_what_may_name_a_person_is_kept_only_for_a_reason(name):
     frame = CITIZENS[["age", name, "eyes"]]
-    table = Microdata.from_frame(frame, {"age": Hierarchy.flat([30, 31, 32])})
-    for problem, x in (
-        (LatticeProblem(table, [KAnonymity()]), [0]),
-        (BitStringProblem(table, [KAnonymity()]), [True, True]),
-    ):
+    lattice = raw_problem(frame[["age"]], objectives=[K])
+    for problem, x in ((lattice, [0]), (BitStringProblem(lattice.table, [K]), [True, True])):
         with pytest.raises(ValueError) as caught:
             release(frame, problem, x, keep=[name, "eyes"])
         assert str(caught.value).startswith(f"keep must say why {name!r} is released as it is: ")
@@ -168,7 +162,7 @@ def test_somebody_who_is_alone_is_released_only_by_name_of_the_option():
     # Two rows of one person are one person.
     twice = HOSPITAL.assign(patient=[1, 1, 1, *HOSPITAL.patient[3:]])
     problem = LatticeProblem(
-        Microdata.from_frame(twice, QUASI_OF_A_HOSPITAL, "diagnosis", person="patient"), [GeneralLossMetric()], 1
+        Microdata.from_frame(twice, HIERARCHIES, "diagnosis", person="patient"), [GeneralLossMetric()], 1
     )
     with pytest.raises(ValueError, match=message):
         release(twice, problem, [1, 1], suppressed="drop", **ROLES)

@@ -320,7 +320,6 @@ def test_what_was_required_decides_what_is_met(tmp_path):
     assert page.tables["requirements"] == [["k ≥ 5", "met", "5", "search"], ["l ≥ 2", "met", "2", "pick"]]
     assert page.sentences["decision"][0] == "All requirements are met."
     assert {member["verdict"] for member in data["members"]} == {"met"}
-    assert "fail" not in [text.strip().lower() for text in page.texts]
     made = report(tmp_path / "r.html", own, require=[KAnonymity() >= 60])
     data = payload(made)
     ks = {row[0]: row[1] for row in rows_of(data, "front")}

@@ -3,7 +3,6 @@
 Three tests run by default, all others are slow.
 """
 
-import os
 import re
 from functools import cache, partial
 from pathlib import Path
@@ -187,7 +186,6 @@ DRAWN = """async () => {
     }
     return found;
 }"""
-
 
 TWENTY = np.random.default_rng(7).integers(0, len(X), 20).tolist()
 
@@ -523,12 +521,10 @@ def test_on_paper_every_table_is_open(visit):
 @pytest.mark.slow
 @pytest.mark.parametrize(("variant", "size"), [("internal", "desktop"), ("internal", "phone"), ("external", "desktop")])
 def test_axe_finds_nothing_serious(visit, variant, size):
-    script = Path(os.environ.get("PYMOO_ANON_AXE", "node_modules/axe-core/axe.min.js"))
-    if not script.is_file():
-        pytest.skip("axe is not here: set PYMOO_ANON_AXE to axe.min.js of npm's axe-core")
+    axe = pytest.importorskip("axe_playwright_python")
     page = visit(variant, size, bypass_csp=True)
     page.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    page.add_script_tag(path=str(script))
+    page.add_script_tag(path=Path(axe.__file__).with_name("axe.min.js"))
     found = page.evaluate("() => axe.run()")
     assert len(found["passes"]) > 15
     serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]

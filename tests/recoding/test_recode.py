@@ -1,7 +1,5 @@
 """Local recodings: valid classes, covering cells, and independence of row order."""
 
-import subprocess
-import sys
 from itertools import pairwise, product
 from math import exp, log
 from unittest.mock import patch
@@ -12,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from loops import leave_uncompiled
+from processes import python
 from recodings import column, drawn, lost, members_of, trees_of
 from strategies import nested, times
 
@@ -408,8 +407,8 @@ def test_a_search_without_local_recoding_does_not_load_it():
         "problem.evaluate(problem.xl)\n"
         "print([name for name in sys.modules if name.startswith('pymoo_anon.recoding')])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    done = python("-c", code)
+    assert done.stdout.strip() == "[]", done.stderr
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.integers(1, 6))

@@ -8,7 +8,7 @@ from command import own
 
 from pymoo_anon.study.names import MEASURES, source_of
 from pymoo_anon.study.project import ColumnDecision, change_project, read_project
-from pymoo_anon.study.proposal import Proposer, change_roles, known_columns, reading_of
+from pymoo_anon.study.proposal import Proposer, change_roles, reading_of
 from pymoo_anon.study.tables import in_words, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
 from pymoo_anon.table.hierarchy_edits import change_hierarchy, open_hierarchy
@@ -69,12 +69,6 @@ def test_a_quasi_identifier_gets_a_draft_and_other_roles_lose_their_wishes():
     assert "flu;" in Path("hierarchies/diagnosis.csv").read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="role must be one of"):
         change_roles(project, proposer, ["note"], "secret")
-
-
-def test_columns_that_others_may_know_are_guessed_or_given():
-    assert known_columns("mine.csv").columns == ["zip"]
-    assert known_columns("mine.toml")[1:] == (["zip", "sex"], "of the project")
-    assert known_columns("mine.csv", ["paid"])[1:] == (["paid"], "asked for")
 
 
 def opened(name="zip", file="trees/zip.csv"):

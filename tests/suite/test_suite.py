@@ -4,14 +4,13 @@ import copy
 import json
 import pickle
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from processes import python
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.operators.crossover.pntx import TwoPointCrossover
 from pymoo.operators.crossover.sbx import SBX
@@ -257,7 +256,7 @@ def test_the_verifier_runs_alone(tmp_path):
     copied.write_bytes((ROOM / "verify.py").read_bytes())
     code = f"import sys; sys.modules['pymoo_anon'] = sys.modules['pymoo'] = None; sys.argv[1:] = [{str(DATA)!r}, \
 'patients-k-GLM-v1']; import runpy; runpy.run_path({str(copied)!r}, run_name='__main__')"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "patients-k-GLM-v1: holds; 14 members and all 960 points recounted\nno faults\n"
 

@@ -18,6 +18,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.operators.sampling.rnd import IntegerRandomSampling
 from pymoo.util.ref_dirs import get_reference_directions
+from tasks import LEVELS
 
 from pymoo_anon.operators import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
@@ -39,15 +40,8 @@ class Taker(AutomatedDM):
         return "a"
 
 
-OPERATORS = {
-    LatticeProblem: {
-        "sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation(),
-    },
-    BitStringProblem: {
-        "sampling": BitStringSampling(), "crossover": PartitionCrossover(),
-        "mutation": RandomImmigrantMutation(prob=0.5),
-    },
-}  # fmt: skip
+STRINGS = {"sampling": BitStringSampling(), "crossover": PartitionCrossover(), "mutation": RandomImmigrantMutation(0.5)}
+OPERATORS = {LatticeProblem: LEVELS, BitStringProblem: STRINGS}
 DIRECTIONS = get_reference_directions("das-dennis", 2, n_partitions=11)
 POINTS = np.array([[-30.0, 100.0], [-10.0, 50.0]])
 

@@ -5,9 +5,8 @@ import os
 import numpy as np
 import pytest
 from hypothesis import given
-from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.optimize import minimize
-from tasks import invented
+from tasks import invented, nsga2
 from vectors import REAL, SIZES, groups, measured, table_of
 
 from benchmarks.papers import dewri2009_tables as paper
@@ -15,7 +14,6 @@ from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.comparison import BreachProbability, ClassSize, PropertyVector, TupleLoss
 from pymoo_anon.fronts import RepresentationRatio
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
-from pymoo_anon.operators import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.visualization import plot_convergence, plot_quantiles, plot_tuples
 from pymoo_anon.visualization.curves import convergence_picture, quantile_picture, tuple_picture
@@ -111,13 +109,12 @@ K, GLM = KAnonymity(), GeneralLossMetric()
 @pytest.fixture(scope="module")
 def histories():
     problem = LatticeProblem(invented(1), [K, GLM])
-    operators = {"sampling": LatticeSampling(), "crossover": LevelCrossover(), "mutation": SingleStepMutation()}
-    searches = {"PBG-EA": PBGEA(pop_size=8), "NSGA-II": NSGA2(pop_size=8, **operators)}
-    found = {
-        name: minimize(problem, algorithm, ("n_gen", 6), seed=1, save_history=True).history
-        for name, algorithm in searches.items()
-    }
-    return problem, found
+    searches = {"PBG-EA": PBGEA(pop_size=8), "NSGA-II": nsga2(8)}
+    return problem, {name: history_of(problem, algorithm, 6) for name, algorithm in searches.items()}
+
+
+def history_of(problem, algorithm, n_gen):
+    return minimize(problem, algorithm, ("n_gen", n_gen), seed=1, save_history=True).history
 
 
 def test_convergence_is_what_the_indicator_says_of_every_generation(histories):
@@ -138,13 +135,7 @@ def test_generations_without_a_feasible_point_are_left_out():
     # A bound that is missed by more or less, so that a search from the top finds its way.
     problem = LatticeProblem(invented(1), [K, GLM], constraints=[GLM <= 60])
     start = problem.nodes(problem.n_nodes - 8, problem.n_nodes)
-    history = minimize(
-        problem,
-        NSGA2(pop_size=8, sampling=start, crossover=LevelCrossover(), mutation=SingleStepMutation()),
-        ("n_gen", 25),
-        seed=1,
-        save_history=True,
-    ).history
+    history = history_of(problem, nsga2(8, sampling=start), 25)
     infeasible = sum(not each.opt.get("feas").any() for each in history)
     assert infeasible > 0
     curve = convergence_picture({"one": history}, len, "members").curves["one"]

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.ticker import StrMethodFormatter
 from pymoo.core.result import Result
+from raw_tables import raw_problem
 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import *
@@ -218,11 +219,10 @@ def test_names_of_fronts_are_drawn_as_they_stand(objectives):
 
 @pytest.mark.parametrize(("name", "expected"), list(zip(NAMES, DRAWN, strict=True)))
 def test_names_of_columns_are_drawn_as_they_stand(name, expected):
-    frame = pd.DataFrame({"zip": [1, 2, 1, 2], name: [1, 2, 2, 2], "other": [1, 1, 1, 2]})
-    table = Microdata.from_frame(frame, {"zip": Hierarchy.flat([1, 2])}, [name, "other"])
+    columns = {"zip": [1, 2, 1, 2], name: [1, 2, 2, 2], "other": [1, 1, 1, 2]}
     named, other = DistinctLDiversity(name), DistinctLDiversity("other")
     for objectives in ([named, other], [GLM, other, named], [GLM, named, other, K]):
-        problem = LatticeProblem(table, objectives)
+        problem = raw_problem(columns, [name, "other"], objectives=objectives)
         figure = plot_fronts(problem, {name: problem.pareto_front()})
         notes = figure.axes[0].texts
         assert [drawn(note) for note in notes] == [(f"l of other 2, l of {expected} 2", False)][: len(notes)]
@@ -393,3 +393,12 @@ def test_a_crowded_layer_stays_in_the_picture():
     offsets = np.concatenate([dots.get_offsets() for dots in ax.collections])
     assert len(offsets) > 100
     assert np.abs(offsets[:, 0]).max() <= 0.5
+    assert ax.get_ylabel() == "height (sum of the levels)"
+
+
+def test_a_lattice_with_least_levels_begins_above_them():
+    problem = LatticeProblem(make_census(60), [K, GLM], levels={"age": (2, 3)})
+    picture = lattice_picture(problem, problem.nodes(0, 1))
+    assert picture.front[0] == picture.counts[0] == 1
+    label = "height (sum of the levels above the least ones)"
+    assert plot_lattice(problem, problem.nodes(0, 1)).axes[0].get_ylabel() == label

@@ -46,11 +46,11 @@ class _WeightedLoss(LossObjective):
             raise ValueError(f"weights must be {self._kind_of_weights}, got {weights!r}")
         self.weights = None if weights is None else dict(zip(weights, given.tolist(), strict=True)) if named else given
 
-    _kind_of_weights = "non-negative numbers, not all 0"
+    _kind_of_weights = "non-negative numbers of at most 1e100, not all 0"
 
     @staticmethod
     def _are_weights(weights: Floats) -> bool:
-        return weights.ndim == 1 and bool((weights >= 0).all()) and bool(0 < weights.sum() < np.inf)
+        return weights.ndim == 1 and bool((weights >= 0).all()) and 0 < weights.max(initial=0) <= 1e100
 
     def check(self, table: Microdata) -> None:
         names, given = list(table.quasi_identifiers), self.weights
@@ -137,7 +137,7 @@ class GeneralLossMetric(_WeightedLoss):
 
     Args:
         weights: The greatest cost of a cell of each quasi-identifier, in the table's order, or by name with 1 by
-            default: non-negative, not all 0. None is 1 for all.
+            default: non-negative, at most 1e100, not all 0. None is 1 for all.
 
     Raises:
         ValueError: A weight is negative, or none is positive.

@@ -91,11 +91,13 @@ def one_line(label: Hashable) -> str:
 
 
 def cell_of(value: Any) -> Cell:
-    """Round a number for the file.
+    """Round a number for the file. None stays None.
 
     >>> cell_of(3.0), cell_of(1 / 3), cell_of(float("inf")), cell_of(float("nan"))
     (3, 0.333333, '∞', '–')
     """
+    if value is None:
+        return None
     exact = float(value)
     if math.isnan(exact):
         return NOTHING

@@ -88,16 +88,12 @@ def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
 
 def front_chart(subject: Subject, rows: Sequence[Row]) -> dict[str, Any]:
     """Return labels of points by row of the front's table, axes, and the axes shown first."""
-    shown = labelling(subject)
-    labels = {row[0]: point_label(shown, row) for row in rows}
-    return {"labels": labels, "axes": [_axis(subject, one) for one in measures(subject)], "first": _first_axes(subject)}
-
-
-def _first_axes(subject: Subject) -> list[int | None]:
-    order = [one.measure for one in measures(subject)]
+    shown, every = labelling(subject), measures(subject)
+    order = [one.measure for one in every]
     x, *others = [order.index(objective) for objective in axes_of(subject.front.objectives)]
-    y, *more = others or [x]
-    return [x, y, more[0] if more else None]
+    y, colour = [*(others or [x]), None][:2]
+    labels = {row[0]: point_label(shown, row) for row in rows}
+    return {"labels": labels, "axes": [_axis(subject, one) for one in every], "first": [x, y, colour]}
 
 
 def _axis(subject: Subject, one: Measure) -> Spec:

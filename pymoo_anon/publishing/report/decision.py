@@ -180,8 +180,11 @@ def _valued(subject: Subject, name: str, value: Any) -> Cell:
     return cell if loss is None else with_share(cell_text(cell, "number"), value, loss)
 
 
-def not_stated(missing: list[str]) -> str:
-    """Name the missing entries of the head, and the section to fill in."""
+def not_stated(subject: Subject) -> str:
+    """Name the missing entries of the head, if any, and the section to fill in."""
+    missing = [words for key, words in ABOUT.items() if not subject.about.get(key)]
+    if not missing:
+        return ""
     named = listed(words if number == 0 else words.lower() for number, words in enumerate(missing))
     verb = "is" if len(missing) == 1 else "are"
     return f"{named} {verb} not stated: fill in [report] of the project file, or step 6 of the screen."
@@ -189,11 +192,10 @@ def not_stated(missing: list[str]) -> str:
 
 def open_view(subject: Subject) -> View:
     """List the open questions and the missing entries."""
-    earlier, joint = subject.evidence.get("earlier"), together(subject)
-    missing = [words for key, words in ABOUT.items() if not subject.about.get(key)]
+    earlier, joint, missing = subject.evidence.get("earlier"), together(subject), not_stated(subject)
     sensitive = [name for name in subject.table.sensitive if name not in subject.released_sensitive]
     words = {
-        not_stated(missing): missing,
+        missing: missing,
         "The release was not recounted: no evidence was given.": not subject.evidence,
         "Attackers who know other columns than the quasi-identifiers"
         + (f", such as the kept {listed(subject.kept)}." if subject.kept else "."): True,

@@ -126,14 +126,13 @@ def _page(subject: Subject, show: Callable[[str], object]) -> str:
     scripts = [script(), resource("front.js") + resource("report.js")]
     payload = _payload(subject, shown, stay, figures)
     about = {words: subject.about[key] for key, words in ABOUT.items() if subject.about.get(key)}
-    missing = [words for words in ABOUT.values() if words not in about]
     if subject.external:
-        about, missing = {words: said for words, said in about.items() if words != ABOUT["data"]}, []
+        about.pop(ABOUT["data"], None)
     frame: str = _template().render(
         subject=subject,
         own=own,
         about=about,
-        missing=decision.not_stated(missing) if missing else "",
+        missing="" if subject.external else decision.not_stated(subject),
         badge=decision.badge(subject),
         verdict="" if subject.external else decision.verdict(subject, own),
         facts=_facts(subject, own),
@@ -177,6 +176,10 @@ def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
     met = decision.verdict(subject, own)
     required = [f"{one} (here {value})" for one, value in decision.required(subject, own)]
     badge, kind = decision.badge(subject)
+    if why := subject.evidence.get("anyway"):
+        risks.insert(
+            0, (decision.MISSED, "Released anyway", f"Although {listed(subject.evidence['exceptions'])}: {why}.")
+        )
     return [
         (met, "Required" if met == decision.FREE else f"Required, and {met}", listed(required) or "nothing"),
         *risks,

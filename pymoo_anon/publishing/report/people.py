@@ -11,7 +11,7 @@ from pymoo_anon._messages import listed
 from pymoo_anon.comparison.comparing import QUANTILES, distribution, gini, lorenz_curve
 from pymoo_anon.comparison.properties import PropertyVector, TupleLoss, released
 from pymoo_anon.comparison.risk import PopulationUniques, population_uniques
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples
 from pymoo_anon.objectives.loss import GeneralLossMetric
 from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
@@ -19,7 +19,6 @@ from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.objectives.privacy.register import KMap
 from pymoo_anon.publishing.report.cells import Cell, Row, Table, View, cell_of, one_line, share_text
 from pymoo_anon.publishing.report.subject import MOST_CLASSES, TENTHS, Inference, Member, Subject
-from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
 #: Definition of each risk.
@@ -76,11 +75,9 @@ def risks_view(subject: Subject, member: Member) -> View:
     if subject.population is not None:
         # A table of released rows has classes without the values of the population.
         own = {"release": subject.own} if subject.external else sides
-        found["journalist, highest"] = tuple(_in_population(subject.population, one.classes) for one in own.values())
-    rows = (
-        (name, *(None if risk is None else cell_of(risk) for risk in risks), cell_of(subject.threshold))
-        for name, risks in found.items()
-    )
+        fewest = [KMap(subject.population).evaluate(one.classes)[0] for one in own.values()]
+        found["journalist, highest"] = tuple(1 / n if n else None for n in fewest)
+    rows = ((name, *map(cell_of, risks), cell_of(subject.threshold)) for name, risks in found.items())
     columns = "risk", *_shares(sides), ("for comparison", "share")
     risks = Table.of("risks", "The risks of identification.", columns, rows, "risks")
     words, uniques = _uniques(subject, member)
@@ -116,19 +113,14 @@ def highest_and_mean_risk(persons: Ints | None) -> tuple[float | None, float | N
     return (1 / int(persons.min()), len(persons) / int(persons.sum())) if len(persons) else (0.0, 0.0)
 
 
-def _in_population(population: Microdata, classes: EquivalenceClasses) -> float | None:
-    (fewest,) = KMap(population).evaluate(classes).tolist()
-    return None if fewest == 0 else 1 / fewest
-
-
 def _at_risk(subject: Subject, member: Member) -> Table:
     limits, sides = sorted({*_RISKS, subject.threshold}, reverse=True), _before_and_after(subject, member)
     columns, rows = ("risk above", *_shares(sides), ("classes of fewer people than", "whole")), []
     for limit in limits:
         enough, shares = smallest_k(limit), []
         for own in sides.values():
-            few = None if own.persons is None else own.sizes[own.persons < enough].sum()
-            shares.append(None if few is None else cell_of(few / max(own.n_released, 1)))
+            few = None if own.persons is None else own.sizes[own.persons < enough].sum() / max(own.n_released, 1)
+            shares.append(cell_of(few))
         rows.append((share_text(limit), *shares, enough))
     title = "Records at risk: the share of the rows in classes whose risk is above a limit."
     return Table.of("at_risk", title, columns, rows, "at_risk")

@@ -24,6 +24,7 @@ from pymoo_anon.problems.arguments import column_name
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front, Requirement
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.publishing.codebook import rows_by_label
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report.cells import one_line
@@ -82,7 +83,7 @@ class Inference(NamedTuple):
         worst = worst_first(found)[:MOST_CLASSES].itertuples(name=None)
         return cls(
             float((found["size"] * found["share"]).sum() / n_rows),
-            float(found["overall"].max()),
+            float(np.bincount(held.values, held.counts).max() / n_rows),
             certain / n_rows,
             float((found["size"] * found["distance"]).sum() / n_rows),
             float(found["distance"].max()),
@@ -167,7 +168,12 @@ class Member:
     @property
     def gone(self) -> list[str]:
         """The quasi-identifiers with one label for everybody."""
-        return [one_line(name) for name in self.table.quasi_identifiers if len(np.unique(self.labels(name)[0])) < 2]
+        return [one_line(name) for name in self.table.quasi_identifiers if np.count_nonzero(self.rows[name]) < 2]
+
+    @cached_property
+    def rows(self) -> dict[Name, Ints]:
+        """The number of rows with each label, without suppressed ones."""
+        return rows_by_label(self.generalization, self.classes)
 
     def labels(self, name: Name) -> tuple[Ints, tuple[Hashable, ...]]:
         """(n_kept,) int64 array, which label each class has that is kept, and the labels."""

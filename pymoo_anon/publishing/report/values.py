@@ -112,7 +112,7 @@ def changes_view(subject: Subject, member: Member) -> View:
     tables = (
         [] if subject.external else [_levels(subject, member) if subject.own.is_local else _ladder(subject, member)]
     )
-    tables += [_after(subject, member, j, name) for j, name in enumerate(subject.names)]
+    tables += [_distribution(subject, member, j) for j in range(len(subject.names))]
     gone = member.gone
     words = [f"Wholly generalized, one value for everybody: {', '.join(gone) or 'none of the attributes'}."]
     if not subject.external:
@@ -123,13 +123,7 @@ def changes_view(subject: Subject, member: Member) -> View:
 
 def before_view(subject: Subject) -> View:
     """Count the values of each attribute in the raw table."""
-    tables, tuples = [], subject.table.tuples
-    for j, (name, hierarchy) in enumerate(subject.table.quasi_identifiers.items()):
-        counts = np.bincount(tuples.codes[:, j], tuples.counts, hierarchy.n_values).astype(np.int64)
-        ordered = _is_of_numbers(hierarchy)
-        rows = _counted_labels(hierarchy.labels[0], counts, ordered)
-        tables.append(_distribution(f"before{j}", f"{one_line(name)}: the raw table", name, rows, ordered))
-    return View((), tuple(tables))
+    return View((), tuple(_distribution(subject, subject.raw, j) for j in range(len(subject.names))))
 
 
 def _is_of_numbers(hierarchy: Hierarchy) -> bool:
@@ -138,38 +132,34 @@ def _is_of_numbers(hierarchy: Hierarchy) -> bool:
     return numbers is not None and bool((np.diff(numbers[~np.isnan(numbers)]) >= 0).all())
 
 
-def _after(subject: Subject, member: Member, j: int, name: Any) -> Table:
-    own, labels = member.labels(name)
-    counts = np.bincount(own, member.classes.sizes[member.classes.kept], len(labels)).astype(np.int64)
-    ordered = not subject.own.is_local and _is_of_numbers(subject.table.quasi_identifiers[name])
-    rows = _counted_labels(labels, counts, ordered)
+def _distribution(subject: Subject, member: Member, j: int) -> Table:
+    name, is_raw = subject.names[j], member is subject.raw
+    # Labels of several levels have no order.
+    ordered = (is_raw or not subject.own.is_local) and _is_of_numbers(subject.table.quasi_identifiers[name])
+    rows = _counted_labels(member.generalization.labels[name], member.rows[name], ordered)
     if member.marked and member.n_suppressed:
         rows = [*rows, (_SUPPRESSED, member.n_suppressed)]
-    return _distribution(f"after{j}", f"{one_line(name)}: the release", name, rows, ordered)
-
-
-def _distribution(table: str, caption: str, name: Any, rows: list[Row], ordered: bool) -> Table:
-    chart = "columns" if ordered else "bars"
-    return Table.of(table, caption, (one_line(name), ("rows", "whole")), rows, chart)
+    when, what = ("before", "the raw table") if is_raw else ("after", "the release")
+    columns, chart = (one_line(name), ("rows", "whole")), "columns" if ordered else "bars"
+    return Table.of(f"{when}{j}", f"{one_line(name)}: {what}", columns, rows, chart)
 
 
 def _is_raw(member: Member, name: Any) -> bool:
-    own, labels = member.labels(name)
     made = member.generalization
     if isinstance(made, LocalGeneralization):
-        return bool((made.quasi_identifiers[name].nodes.extents[own] == 1).all())
-    return len(made.groups[name]) == len(labels)
+        return bool((made.quasi_identifiers[name].nodes.extents[member.rows[name] > 0] == 1).all())
+    return len(made.groups[name]) == len(made.labels[name])
 
 
 def _levels(subject: Subject, member: Member) -> Table:
-    rows, sizes = [], member.classes.sizes[member.classes.kept]
+    rows: list[Row] = []
     for name, hierarchy in subject.table.quasi_identifiers.items():
-        own, labels = member.labels(name)
+        counts, labels = member.rows[name], member.generalization.labels[name]
         level = subject.level(member.place, name)
-        of_class = hierarchy.nodes.level[own] if member.is_local else np.full(len(own), level or 0)
-        shares = np.bincount(of_class, sizes, hierarchy.length + 1) / max(sizes.sum(), 1)
+        levels = hierarchy.nodes.level if member.is_local else np.full(len(labels), level or 0)
+        shares = np.bincount(levels, counts, hierarchy.length + 1) / max(counts.sum(), 1)
         for at in np.flatnonzero(shares).tolist():
-            held = [labels[one] for one in np.unique(own[of_class == at]).tolist()]
+            held = [labels[one] for one in np.flatnonzero((levels == at) & (counts > 0)).tolist()]
             way = round(at / max(hierarchy.length, 1), 3)
             rows.append((one_line(name), at, way, cell_of(shares[at]), len(held), _examples(held)))
     shares = ("way from raw to all", "share"), ("share of cells", "share")
@@ -181,7 +171,7 @@ def _levels(subject: Subject, member: Member) -> Table:
 def _ladder(subject: Subject, member: Member) -> Table:
     rows = []
     for name in subject.names:
-        hierarchy, own = subject.table.quasi_identifiers[name], member.labels(name)[1]
+        hierarchy, own = subject.table.quasi_identifiers[name], member.generalization.labels[name]
         here = subject.level(member.place, name)
         if here is None:
             # Without levels there are three: the values, the groups of the release, and one group.
