@@ -19,7 +19,7 @@ from pymoo_anon.study.interrupt import ExitCode, write_new
 from pymoo_anon.study.names import Reading, all_there, file_names, source_of
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import read_project
-from pymoo_anon.study.tables import by_column, check_known, columns_of, csv_files, open_table
+from pymoo_anon.study.tables import by_column, columns_of, csv_files, open_table
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
 from pymoo_anon.table.frames import at_hand, coded, combinations_of
@@ -126,8 +126,7 @@ def run_check(request: CheckRequest, console: Console) -> None:
     if request.data is not None:
         with working("Reading the table"):
             reading, names = _read(request.data)
-            found = by_column(files, request.data, names)
-            check_known(reading.source, found, names)
+            found = by_column(files, reading.source, names)
             frame = at_hand(open_table(reading, list(found)))
         known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for name, file in found.items()]
     n_found = dict.fromkeys(("error", "warning", "note"), 0)

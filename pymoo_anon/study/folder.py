@@ -17,15 +17,16 @@ import numpy as np
 
 from pymoo_anon._files import content_of, tried
 from pymoo_anon._messages import counted, examples
-from pymoo_anon.problems.arguments import as_json, bound
+from pymoo_anon.problems.arguments import as_json, bound, checked_constraints
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
-from pymoo_anon.study.options import Settings, numeral
+from pymoo_anon.study.options import Settings, command, numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.stored import Released, Stored, as_written, bound_text, read_record, read_releases, read_search
 from pymoo_anon.study.tables import constraint, problem_of, table_of
+from pymoo_anon.table.domain_values import is_whole
 from pymoo_anon.table.generalization import Constraint, Decoded
 from pymoo_anon.table.microdata import Microdata
 
@@ -68,6 +69,11 @@ class SearchFolder:
         if not file.is_file():
             raise ValueError(f"{file} must be the project file of the search in {folder}, got none; name that file")
         return cls(read_project(file), folder)
+
+    @property
+    def named(self) -> Path:
+        """The path that names the search in commands: its project file, or its folder if it is another one."""
+        return self.project.path if self.folder == self.project.output else self.folder
 
     def for_audience(self, name: str | None) -> Self:
         """Return the same folder for an audience, or for none."""
@@ -175,9 +181,10 @@ class SearchFolder:
             ways: `best`, `knee` or `weights`, as in `Front.choose`.
 
         Raises:
+            TypeError: A bound is no constraint, or as in `Front.choose`.
             ValueError: No such point can be released.
         """
-        front = self.front
+        front, require = self.front, checked_constraints(require, self.table)
         front.meet(require)
         refusals = self.refusals(require)
         if row is not None:
@@ -213,8 +220,8 @@ class SearchFolder:
         return self.front.choose(row=row - 1)
 
     def _check_row(self, row: int) -> None:
-        if not 1 <= row <= len(self.front):
-            raise ValueError(f"row must be from 1 to {len(self.front)}, a row of the front, got {row}")
+        if not is_whole(row) or not 1 <= row <= len(self.front):
+            raise ValueError(f"row must be from 1 to {len(self.front)}, a row of the front, got {row!r}")
 
     def _write_choice(self, choice: Choice) -> None:
         point: dict[str, Any] = {"x": list(choice.x)}
@@ -248,7 +255,8 @@ class SearchFolder:
             offered = offered if len(offered) else front
             return offered.choose(row=int(offered.rows[0])) if len(offered) == 1 else offered.choose()
         if not path.is_file():
-            raise ValueError(f"no point of {self.project.path} is chosen: {path} is missing; pymoo-anon pick writes it")
+            hint = f"{path} is missing; {command('pick', self.named)} writes it"
+            raise ValueError(f"no point of {self.named} is chosen: {hint}")
         with as_written(path, "pick wrote"):
             content = json.loads(content_of(path))
             row, sha256, asked = content["row"], content["front"]["sha256"], list(map(str, content["requirements"]))

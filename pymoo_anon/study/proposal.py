@@ -220,16 +220,12 @@ class Proposer:
 
     def _given(self, folder: Path, names: Sequence[str], beside: Path) -> dict[str, str]:
         # It loads all measures.
-        from pymoo_anon.study.tables import by_column, check_known, csv_files
+        from pymoo_anon.study.tables import by_column, csv_files
 
-        source = self.reading.source
-        files = csv_files(folder, source.path)
+        files = csv_files(folder, self.reading.source.path)
         if not files:
             raise ValueError(f"--hierarchies must be a folder with CSV files, got {str(folder)!r}")
-        table = source.path if source.path is not None and source.table is None else Path(source.table or "")
-        found = by_column(files, table, names)
-        check_known(source, found, names)
-        return {name: path_from(beside, path) for name, path in found.items()}
+        return {name: path_from(beside, path) for name, path in by_column(files, self.reading.source, names).items()}
 
     def _decisions(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
         decisions = {own.name: asked.get(own.name) or own.guess[:2] for own in self.profiles}

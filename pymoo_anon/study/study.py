@@ -31,7 +31,7 @@ from pymoo_anon.study.engines import check_target, write_table
 from pymoo_anon.study.folder import SearchFolder
 from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import RELEASES, Source, checksum, path_from, source_of
-from pymoo_anon.study.options import command
+from pymoo_anon.study.options import command, record_of
 from pymoo_anon.study.project import checksum_of
 from pymoo_anon.study.stored import CODEBOOK, COMPARED, EVIDENCE, Released, agree, beside, bound_text
 from pymoo_anon.study.tables import constraint, open_again, open_released, population_of
@@ -122,11 +122,13 @@ class Study(SearchFolder):
         Raises:
             ValueError: There is no release, or the front is out of date.
         """
-        paths = list(dict.fromkeys(map(self.path_of, self.releases))) or [self.project.documents]
+        paths = list(dict.fromkeys(map(self.path_of, self.releases)))
+        if not paths and self.named == self.project.path:
+            # Of a search in another folder it would be the release of another search.
+            paths = [self.project.documents]
         if not any(is_there(self, path) for path in paths):
-            raise ValueError(
-                f"there is no release of {self.project.path}: {paths[-1]} is missing; pymoo-anon release writes it"
-            )
+            missing = f"{paths[-1]} is missing; " if paths else ""
+            raise ValueError(f"there is no release of {self.named}: {missing}{release_command(self)} writes it")
         # A front that is out of date is refused here, and not for each release.
         found, _ = {}, self.front
         for path in paths:
@@ -401,20 +403,32 @@ def _search_of(study: Study, choice: Choice, asked: Mapping[str, Any], told: Tog
         "algorithm": found["algorithm"]["name"],
         "seed": study.record["options"]["seed"],
         **{key: found[key] for key in ("certified", "n_undecided", "stopped")},
-        "commands": _commands_of(study.project.path, choice, {**asked, "audience": study.audience}),
+        "commands": _commands_of(study, choice, {**asked, "audience": study.audience}),
         "bound": None if passes is None else study.problem.lower_bound(np.array(choice.x), ("n_iter", passes)),
         "joint": None if told is None else told.as_record(),
     }
 
 
-def _commands_of(project: Path, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
-    row, bounds = choice.row + 1, [bound_text(one) for one in choice.requirements]
+def _commands_of(study: Study, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
+    own, row, bounds = study.named, choice.row + 1, [bound_text(one) for one in choice.requirements]
     if bounds:
         # Requirements are promised, too.
-        made = [command("pick", project, row=row, require=bounds), command("release", project, **asked)]
+        made = [command("pick", own, row=row, require=bounds), command("release", own, **asked)]
     else:
-        made = [command("release", project, row=None if asked["audience"] else row, **asked)]
-    return [command("search", project), *made]
+        made = [command("release", own, row=None if asked["audience"] else row, **asked)]
+    return [command("search", study.project.path, **_typed(study)), *made]
+
+
+def _typed(study: Study) -> dict[str, Any]:
+    """Return the options of a search that its project file does not give."""
+    project, typed = study.project, dict[str, Any]()
+    usual = record_of(project.settings())
+    for name, value in study.record["options"].items():
+        if value not in (None, usual.get(name)) and name not in ("output", "verbose"):
+            typed[name] = value if isinstance(value, bool | list) else str(value)
+    if "require" in typed:
+        typed["require"] = [one for one in typed["require"] if one not in project.adversaries]
+    return typed if study.named == project.path else {**typed, "output": study.folder}
 
 
 def _warning_of(one: Released, is_current: bool, told: Together | None, n_others: int) -> str:
@@ -473,7 +487,7 @@ def _records_of(releases: Sequence[Released]) -> list[dict[str, Any]]:
 
 def release_command(study: Study) -> str:
     """Return the command of the release of a study."""
-    return command("release", study.project.path, audience=study.audience)
+    return command("release", study.named, audience=study.audience)
 
 
 def _different(study: Study) -> list[Released]:

@@ -141,15 +141,6 @@ def population_of(project: Project, table: Microdata, named: str) -> Microdata:
     return Microdata.from_frame(frame, dict(trees), (), None, project.missing).recoded(dict(trees))
 
 
-def check_known(source: Source, hierarchies: Mapping[str, Path], columns: Sequence[str]) -> None:
-    """Raise on hierarchies of unknown columns."""
-    if unknown := [str(path) for column, path in hierarchies.items() if column not in columns]:
-        raise ValueError(
-            f"hierarchies must be of columns of {source}, got files of other names: {examples(unknown)}; "
-            f"the columns are {examples(columns)}"
-        )
-
-
 def _check_there(source: Source, found: Sequence[str], wanted: Sequence[str]) -> None:
     if lacking := [column for column in wanted if column not in found]:
         raise ValueError(f"{source} must have the columns {examples(lacking)}, got columns {examples(found)}")
@@ -176,8 +167,8 @@ def csv_files(folder: Path, data: Path | None = None) -> list[Path]:
     ]
 
 
-def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict[str, Path]:
-    """Return the files of hierarchies by column.
+def by_column(files: Sequence[Path], source: Source, columns: Sequence[str]) -> dict[str, Path]:
+    """Return the files of hierarchies by column of a table.
 
     `NAME.csv`, `TABLE_hierarchy_NAME.csv`, as ARX calls it, and the name of a draft are of the column NAME. Where a
     folder has ARX's files of the table itself, those of other tables do not count, and a file of no column is passed
@@ -185,6 +176,7 @@ def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict
     """
     tables: dict[Path, str | None] = {}
     names: dict[Path, str] = {}
+    own_name = Path(source.table or str(source.path)).stem
     drafts = {Path(file).stem: column for column, file in zip(columns, file_names(columns), strict=True)}
     for path in files:
         readings = _readings(path.stem, columns, drafts)
@@ -195,20 +187,25 @@ def by_column(files: Sequence[Path], data: Path, columns: Sequence[str]) -> dict
             )
         names[path], tables[path] = readings[0] if readings else (path.stem, None)
     known = dict.fromkeys(table for table in tables.values() if table is not None)
-    if data.stem in known:
-        own = [path for path in files if path.stem.startswith(data.stem + ARX) or path.stem in {*columns, *drafts}]
+    if own_name in known:
+        own = [path for path in files if path.stem.startswith(own_name + ARX) or path.stem in {*columns, *drafts}]
         passed = [path.name for path in files if path not in own and tables[path] is None]
         if passed:
             warnings.warn(
-                f"no column of {data} has the name of these files, passed over: {examples(passed)}", stacklevel=2
+                f"no column of {source} has the name of these files, passed over: {examples(passed)}", stacklevel=2
             )
         names = {path: names[path] for path in own}
     elif len(known) > 1:
         raise ValueError(
-            f"hierarchies must be of one table, got files of {examples(list(known))}, none of which is {data.stem!r}"
+            f"hierarchies must be of one table, got files of {examples(list(known))}, none of which is {own_name!r}"
         )
     if twice := repeated(names.values()):
         raise ValueError(f"hierarchies must hold one file for each quasi-identifier, got two for {examples(twice)}")
+    if unknown := [str(path) for path, name in names.items() if name not in columns]:
+        raise ValueError(
+            f"hierarchies must be of columns of {source}, got files of other names: {examples(unknown)}; "
+            f"the columns are {examples(columns)}"
+        )
     return {name: path for path, name in names.items()}
 
 

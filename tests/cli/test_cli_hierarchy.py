@@ -13,6 +13,7 @@ from malformed import hierarchy_files
 from strategies import times
 
 from pymoo_anon.study import names
+from pymoo_anon.study.names import source_of
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.tables import by_column, table_of
 from pymoo_anon.table import Hierarchy
@@ -269,8 +270,8 @@ def test_which_file_is_of_which_column(row):
     paths = [Path(name) for name in row["files"].split()]
     if row["told"]:
         with pytest.raises(ValueError, match=f"^hierarchies must .*{row['told']}$"):
-            by_column(paths, Path("mine.csv"), COLUMNS)
+            by_column(paths, source_of("mine.csv", Path()), COLUMNS)
     else:
         expected = dict(zip(row["columns"].split(), paths, strict=True))
         expected.pop("-", None)
-        assert by_column(paths, Path("mine.csv"), COLUMNS) == expected
+        assert by_column(paths, source_of("mine.csv", Path()), COLUMNS) == expected

@@ -133,6 +133,26 @@ def test_the_commands_of_the_evidence_make_the_same_release():
     assert RELEASE.read_bytes() == before
 
 
+def test_the_commands_of_the_evidence_name_the_folder_and_the_options_of_the_search():
+    asked = "--algorithm exhaustive --seed 0 --output out_front"
+    run("search", "mine.toml", *asked.split())
+    run("pick", "out_front")
+    # A file of the usual name is of another search.
+    RELEASE.write_text("another", encoding="utf-8")
+    told = refused("verify", "out_front")
+    assert told == "there is no release of out_front: pymoo-anon release out_front writes it"
+    RELEASE.unlink()
+    run("release", "out_front", *ANYWAY)
+    before, (search, *others) = RELEASE.read_bytes(), read_evidence(EVIDENCE)["reproduce"]
+    assert search == f"pymoo-anon search mine.toml {asked}"
+    for path in (RELEASE, EVIDENCE, CODEBOOK):
+        path.unlink()
+    shutil.rmtree("out_front")
+    for line in (search, *others):
+        run(*shlex.split(line)[1:])
+    assert RELEASE.read_bytes() == before
+
+
 @pytest.mark.slow
 def test_spark_writes_the_same_file():
     run("release", "mine.toml")

@@ -55,6 +55,18 @@ def test_python_and_the_commands_make_the_same_release(searched):
     assert [one.file for one in Study.open(searched).releases] == ["python.csv", "command.csv"]
 
 
+def test_what_python_picks_is_checked_first(searched):
+    study, own = Study.open(searched), KAnonymity() >= 3
+    for wrong in (own, "k>=3", ["k>=3"]):
+        with pytest.raises(TypeError, match="constraints must be"):
+            study.pick(wrong)
+    for row in ("1", 1.5, 99, True):
+        with pytest.raises(ValueError, match="row must be from 1 to"):
+            study.pick(row=row)
+        with pytest.raises(ValueError, match=rf", got {row!r}$"):
+            study.point(row)
+
+
 def test_nothing_is_read_before_it_is_needed_nor_twice(searched, monkeypatch):
     study, opened, read = Study.open(searched), [], []
     monkeypatch.setattr(engines, "open_frame", lambda *args: opened.append(args))
