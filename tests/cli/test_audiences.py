@@ -48,10 +48,14 @@ def project(searched_once, folder):
 def searched(audiences=AUDIENCES, **options):
     write_persons()
     write_project_of_persons(**options)
-    with Path("mine.toml").open("a", encoding="utf-8") as file:
-        file.write(audiences)
+    add(audiences)
     run("search", "mine.toml")
     return "mine.toml"
+
+
+def add(text):
+    with Path("mine.toml").open("a", encoding="utf-8") as file:
+        file.write(text)
 
 
 def test_a_project_in_another_folder_has_its_releases_beside_it(project, monkeypatch):
