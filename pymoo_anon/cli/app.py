@@ -53,7 +53,8 @@ def command_of(asked: type[Invocation], run: Callable[[Any], None]) -> Callable[
 
 def _parameter(own: Field[Any], known: Option) -> Parameter:
     said: dict[str, Any] = {
-        "help": known.help,
+        # Help is markup, where brackets around a word are a style.
+        "help": known.help.replace("[[", r"[\["),
         "metavar": known.metavar or "|".join(known.choices) or None,
         "show_default": known.shown or True,
         "rich_help_panel": known.panel,

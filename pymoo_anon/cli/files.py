@@ -15,7 +15,8 @@ from pymoo_anon.cli.console import print_rows, tell, tell_some, working
 from pymoo_anon.cli.options import CompareRequest, CountRequest, RiskRequest
 from pymoo_anon.comparison.uniques import uniqueness
 from pymoo_anon.publishing.codebook import guaranteed_counts, guaranteed_means, guaranteed_sums, number_or_day
-from pymoo_anon.study.options import check_path, is_project
+from pymoo_anon.study.names import all_there, as_there
+from pymoo_anon.study.options import check_path, command, is_project
 from pymoo_anon.study.proposal import known_columns
 from pymoo_anon.study.stored import CODEBOOK, beside
 from pymoo_anon.study.tables import table_at
@@ -47,7 +48,7 @@ def run_risk(asked: RiskRequest, console: Console) -> None:
     for line in found.singled_out(_MINIMAL_PRINTED):
         tell(console, line)
     if not is_project(asked.data):
-        tell(console, f"Next: pymoo-anon init {asked.data}")
+        tell(console, f"Next: {command('init', asked.data)}")
 
 
 def run_compare(asked: CompareRequest, console: Console) -> None:
@@ -62,8 +63,10 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
     with working("Reading the tables") as show:
         study = None if asked.project is None else Study.open(asked.project)
         columns = asked.quasi_identifiers if study is None else list(study.project.quasi_identifiers)
-        columns = columns or known_columns(asked.first).columns
-        found, people = compare_sizes(dict(zip(names, map(table_at, files), strict=True)), columns), []
+        columns = columns or known_columns(asked.first, option="--quasi-identifier").columns
+        frames = dict(zip(names, map(table_at, files), strict=True))
+        columns = all_there(columns, nw.from_native(frames[names[0]]).collect_schema().names())
+        found, people = compare_sizes(frames, columns), []
         if study is not None:
             show("Counting queries and people")
             (first, how), (second, other) = (classes_of_file(study, Path(file)) for file in files)
@@ -90,17 +93,19 @@ def run_count(asked: CountRequest, console: Console) -> None:
     conditions = [_condition(text) for text in asked.where]
     if twice := repeated(name for name, _ in conditions):
         raise ValueError(f"--where must name each column once, got {examples(twice)} twice")
-    where = dict(conditions)
     book = asked.codebook or beside(asked.file, CODEBOOK)
     check_path(book)
     with working("Reading and counting"):
         # Read once: each answer groups it anew.
         release = held(nw.from_native(table_at(str(asked.file)))).to_native()
+        known = nw.from_native(release).collect_schema().names()
+        where = {as_there(name, known): own for name, own in conditions}
         meanings = nw.from_native(table_at(str(book))).lazy().collect("pandas").to_native()
         found = {"rows": guaranteed_counts(release, meanings, where)}
         if asked.of is not None:
-            found[f"sum of {asked.of}"] = guaranteed_sums(release, meanings, asked.of, where)
-            found[f"mean of {asked.of}"] = guaranteed_means(release, meanings, asked.of, where)
+            summed = release, meanings, as_there(asked.of, known), where
+            found[f"sum of {asked.of}"] = guaranteed_sums(*summed)
+            found[f"mean of {asked.of}"] = guaranteed_means(*summed)
     rows = ([words, *("none" if value != value else number(value) for value in own)] for words, own in found.items())
     headings = ["", "least", "most", "estimate"]
     print_rows(console, headings, rows, right=headings[1:])

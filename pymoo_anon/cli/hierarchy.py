@@ -16,7 +16,7 @@ from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.cli.console import new_table, print_rows, working
 from pymoo_anon.cli.options import CheckRequest, DraftRequest, ShowRequest
 from pymoo_anon.study.interrupt import ExitCode, write_new
-from pymoo_anon.study.names import Reading, file_names, source_of
+from pymoo_anon.study.names import Reading, all_there, file_names, source_of
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.tables import by_column, check_known, columns_of, csv_files, open_table
@@ -60,8 +60,10 @@ def run_draft(request: DraftRequest, console: Console) -> None:
         if reason is not None:
             console.print(plain(f"No draft for {name}: {reason}; --column {name} drafts one anyway."))
     console.print(plain("Written: " + ", ".join(map(str, paths))))
-    more = f", and name them in {request.data}" if is_project(request.data) else f" --data {request.data}"
-    console.print(plain(f"Next: read and edit them, then: pymoo-anon hierarchy check {folder}{more}"))
+    more = ", and name them there" * is_project(request.data)
+    console.print(
+        plain(f"Next: read and edit them, then: pymoo-anon hierarchy check {folder} --data {request.data}{more}")
+    )
 
 
 def _draft(request: DraftRequest, frame: Any, name: str) -> tuple[Draft, str | None]:
@@ -85,17 +87,25 @@ def _others(folder: Path, files: Mapping[str, str]) -> str:
 
 
 def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str], Path]:
+    reading, every = _read(request.data)
     if is_project(request.data):
         project = read_project(request.data, decided=False)
         # A column that the project does not name yet can have a draft, too.
-        reading, every = project.reading, list(dict.fromkeys([*project.columns, *request.column]))
-        names = request.column or project.with_role("quasi-identifier")
+        asked = all_there(request.column, every)
+        every, names = list(dict.fromkeys([*every, *asked])), asked or project.with_role("quasi-identifier")
         folder = request.output if "output" in request.given else project.path.parent / request.output
     else:
-        source = source_of(str(request.data), Path())
-        reading, every, folder = Reading(source), columns_of(source), request.output
-        names = request.column or every
+        names, folder = all_there(request.column, every) or every, request.output
     return reading, names, dict(zip(every, file_names(every), strict=True)), folder
+
+
+def _read(data: Path) -> tuple[Reading, list[str]]:
+    """Return how a table or that of a project is read, and the names of its columns."""
+    if is_project(data):
+        project = read_project(data, decided=False)
+        return project.reading, list(project.columns)
+    source = source_of(str(data), Path())
+    return Reading(source), columns_of(source)
 
 
 def _useless(draft: Draft, n_rows: int) -> str | None:
@@ -115,10 +125,10 @@ def run_check(request: CheckRequest, console: Console) -> None:
     known: list[tuple[Path, list[Any] | None]] = [(file, None) for file in files]
     if request.data is not None:
         with working("Reading the table"):
-            source = source_of(str(request.data), Path())
-            found = by_column(files, request.data, columns_of(source))
-            check_known(source, found, columns_of(source))
-            frame = at_hand(open_table(Reading(source), list(found)))
+            reading, names = _read(request.data)
+            found = by_column(files, request.data, names)
+            check_known(reading.source, found, names)
+            frame = at_hand(open_table(reading, list(found)))
         known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for name, file in found.items()]
     n_found = dict.fromkeys(("error", "warning", "note"), 0)
     for file, values in known:

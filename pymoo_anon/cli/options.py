@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pymoo_anon.study.names import ENGINES, KINDS, MISSING, SUPPRESSED
+from pymoo_anon.study.names import ENGINES, KINDS, MISSING, ROLES, SUPPRESSED
 from pymoo_anon.study.options import (
     PROJECT,
     Invocation,
@@ -20,12 +20,12 @@ _MUST_HOLD, _TAKES = "What has to hold", "Which of the rest"
 
 _TABLE_WORDS = "The table in a database or the sheet of a workbook, SCHEMA.NAME outside the usual schema."
 
-_KINDS = "CSV, Parquet, JSON lines, Excel, SQLite; postgresql://HOST/DATABASE, duckdb:FILE:TABLE or spark:TABLE"
+_KINDS = "CSV, Parquet, JSON lines, Excel, SQLite; duckdb:FILE:TABLE or spark:TABLE"
 
 _STUDY = "The project file, or the folder of its search."
 
-# The options that say which point to take.
-_WAYS = ("least", "most", "row", "knee", "weights")
+#: The options that say which point to take.
+WAYS = ("least", "most", "row", "knee", "weights")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class RiskRequest(Invocation):
 
     data: str = option(
         ...,
-        f"A project file, or a table: {_KINDS}.",
+        f"A project file, or a table: {_KINDS}. Of a workbook or database with several tables, its project file.",
         metavar="DATA|FILE.toml",
         argument=True,
     )
@@ -83,7 +83,7 @@ class InitRequest(Invocation):
 
     data: str = option(
         ...,
-        f"A file: {_KINDS}; or FILE.deid, a project of ARX.",
+        f"A file: {_KINDS}; postgresql://HOST/DATABASE with --table; or FILE.deid, a project of ARX.",
         metavar="DATA",
         argument=True,
     )
@@ -97,8 +97,8 @@ class InitRequest(Invocation):
     )
     role: list[str] = option(
         [],
-        "The role of all columns of a name such as 'Q*', in place of the guess; may be given more than once, the last "
-        "one that fits counts.",
+        f"The role of all columns with a name such as 'Q*', in place of the guess: {', '.join(ROLES)}; repeatable, the "
+        "last one that fits counts.",
         metavar="PATTERN=ROLE",
     )
     hierarchies: Path | None = option(
@@ -158,7 +158,7 @@ class PickRequest(Invocation):
     def check(self) -> None:
         """Raise ValueError for options that are wrong with every front."""
         super().check()
-        ways = [f"--{name}" for name in _WAYS if name in self.given]
+        ways = [f"--{name}" for name in WAYS if name in self.given]
         if len(ways) > 1:
             raise ValueError(f"{' and '.join(ways)} cannot be combined: each says which point to take")
         self.weighted()
@@ -225,7 +225,7 @@ class VerifyRequest(Invocation):
     file: str = option(
         ...,
         "A project file or the folder of its search, for all releases; or any table:"
-        " a file, postgresql://HOST/DATABASE, duckdb:FILE:TABLE or spark:TABLE.",
+        f" {_KINDS}; postgresql://HOST/DATABASE with --table.",
         metavar="FILE.toml|FOLDER|TABLE",
         argument=True,
     )
@@ -262,7 +262,14 @@ class VerifyRequest(Invocation):
             check_meant(self, PROJECT, PROJECT)
             check_path(Path(self.file), folder=True)
         elif not self.quasi_identifiers:
-            raise ValueError("--quasi-identifier must name at least one column, got none")
+            # A table or release is called as its project, unless the project says otherwise.
+            path = Path(self.file)
+            own = path.with_name(f"{path.stem.split('-release')[0]}.toml")
+            known = own if own.is_file() else "FILE.toml"
+            raise ValueError(
+                "--quasi-identifier must name at least one column, got none; a project file in place of the table "
+                f"knows them, such as verify {known}"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,7 +348,10 @@ class CheckRequest(Invocation):
 
     path: Path = option(..., "A hierarchy, or a folder of them.", metavar="FILE|FOLDER", argument=True)
     data: Path | None = option(
-        None, "A table that has to fit: NAME.csv is of its column NAME.", metavar="DATA.csv", is_read=True
+        None,
+        "A table that has to fit, or a project file: NAME.csv is of its column NAME.",
+        metavar="DATA|FILE.toml",
+        is_read=True,
     )
 
 
@@ -359,7 +369,7 @@ class AppRequest(Invocation):
     path: Path = option(
         Path(),
         "A folder, outside which no file is opened, or a project file.",
-        metavar="[FOLDER|FILE.toml]",
+        metavar="FOLDER|FILE.toml",
         argument=True,
     )
     no_browser: bool = option(False, "Only print the address.")

@@ -7,12 +7,12 @@ from typing import Any
 from rich.console import Console
 
 from pymoo_anon.cli.console import tell, working
-from pymoo_anon.cli.options import PickRequest
+from pymoo_anon.cli.options import WAYS, PickRequest
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.front import risk_at_most
 from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.study.folder import SearchFolder
-from pymoo_anon.study.options import options_named
+from pymoo_anon.study.options import command, options_named
 from pymoo_anon.study.tables import constraint, objective
 
 
@@ -21,6 +21,9 @@ def run_pick(asked: PickRequest, console: Console) -> None:
     study = SearchFolder.open(asked.file)
     with working("Step 1 of 2: reading the front") as show, options_named(asked):
         front = study.front
+        if not {*WAYS} & {*asked.given} and not any(one.is_loss for one in front.objectives):
+            known = ", ".join(f"--{name}" for name in WAYS)
+            raise ValueError(f"one of {known} must say which point to take, as no objective of {asked.file} is a loss")
         show("Step 2 of 2: comparing its points")
         bounds = [constraint(text, study.table, study.problem.measured) for text in asked.require]
         bounds += [] if asked.risk is None else [risk_at_most(study.table, asked.risk)]
@@ -32,7 +35,7 @@ def run_pick(asked: PickRequest, console: Console) -> None:
     for told in (passed, *(study.explained() if asked.explain else []), less):
         if told:
             tell(console, told)
-    tell(console, f"Next: pymoo-anon release {asked.file}")
+    tell(console, f"Next: {command('release', asked.file)}")
 
 
 def _ways(asked: PickRequest, study: SearchFolder) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pymoo_anon.cli.options import VerifyRequest
 from pymoo_anon.publishing.release import said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
 from pymoo_anon.study.interrupt import ExitCode
+from pymoo_anon.study.names import all_there
 from pymoo_anon.study.options import options_named
 from pymoo_anon.study.study import Study, all_together, verdict_of
 from pymoo_anon.study.tables import Roles, constraint, objective, table_at
@@ -41,18 +42,18 @@ def _releases_hold(asked: VerifyRequest, console: Console) -> bool:
 
 
 def _table_holds(asked: VerifyRequest, console: Console) -> bool:
-    roles = Roles(asked.sensitive)
-    with options_named(asked):
-        measures: list[Any] = [constraint(text, roles) for text in asked.require]
-    if not measures:
-        measures = [objective("require", name, roles) for name in ("k", *(f"l:{name}" for name in asked.sensitive))]
-    with working("Reading and counting"):
+    with working("Reading and counting"), options_named(asked):
         whole = None if asked.original is None else table_at(asked.original, asked.engine)
         frame = table_at(asked.file, asked.engine, asked.table)
-        claims = verify(frame, asked.quasi_identifiers, measures, sensitive=asked.sensitive, original=whole)
         known = nw.from_native(frame).collect_schema().names()
-        known_roles = dict.fromkeys(known, "keep") | dict.fromkeys(asked.sensitive, "sensitive")
-        known_roles |= dict.fromkeys(asked.quasi_identifiers, "quasi-identifier")
+        quasi, secret = all_there(asked.quasi_identifiers, known), all_there(asked.sensitive, known)
+        roles = Roles(secret, columns=known)
+        measures: list[Any] = [constraint(text, roles) for text in asked.require]
+        if not measures:
+            measures = [objective("require", name, roles) for name in ("k", *(f"l:{name}" for name in secret))]
+        claims = verify(frame, quasi, measures, sensitive=secret, original=whole)
+        known_roles = dict.fromkeys(known, "keep") | dict.fromkeys(secret, "sensitive")
+        known_roles |= dict.fromkeys(quasi, "quasi-identifier")
         columns = object_frame(("column", "role", "reason"), [(name, known_roles[name], None) for name in known])
         said = said_of(columns, uniqueness_of(frame, columns))
     tell(console, f"Counted again: {asked.file}")

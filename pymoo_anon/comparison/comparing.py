@@ -32,10 +32,10 @@ from pymoo_anon.comparison.properties import (
 from pymoo_anon.comparison.uniques import SMALL_CLASSES
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.table.domain_values import ROOT, is_whole
+from pymoo_anon.table.domain_values import ROOT, Name, is_whole
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.table.generalization import Constraint, Decoded, Suppression
-from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.typing import Array, Floats, Ints
 
 #: The name in place of a property for all properties together.
@@ -226,7 +226,7 @@ class BetterOff(NamedTuple):
     verdicts: dict[str, str]  # Verdict on the first release by each comparator: better, worse, equal, incomparable
 
 
-def compare_sizes(releases: Mapping[str, Any], quasi_identifiers: Sequence[Hashable]) -> pd.DataFrame:
+def compare_sizes(releases: Mapping[str, Any], quasi_identifiers: Name | Sequence[Name]) -> pd.DataFrame:
     """Compare releases by the sizes of their classes.
 
     Args:
@@ -248,7 +248,7 @@ def compare_sizes(releases: Mapping[str, Any], quasi_identifiers: Sequence[Hasha
     """
     rows = []
     for name, frame in releases.items():
-        own = combinations_of(frame, list(quasi_identifiers)).weights
+        own = combinations_of(frame, names_of(quasi_identifiers)).weights
         if not len(own):
             raise ValueError(f"{name} must have at least one row, got none")
         n, below = int(own.sum()), {f"below {least}": int(own[own < least].sum()) for least in SMALL_CLASSES}

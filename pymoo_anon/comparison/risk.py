@@ -15,12 +15,12 @@ from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.recount import Recount, Recounted
-from pymoo_anon.table.domain_values import is_number, is_whole
-from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.domain_values import Name, is_number, is_whole
+from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.typing import Floats, Ints
 
 
-def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: Hashable) -> pd.DataFrame:
+def individual_risk(frame: Any, quasi_identifiers: Name | Sequence[Name], weight: Hashable) -> pd.DataFrame:
     """Return the risk of each class of a weighted sample.
 
     A class of f rows, whose weights add up to F, stands for about F persons. Of its true persons, f and a negative
@@ -60,9 +60,9 @@ def individual_risk(frame: Any, quasi_identifiers: Sequence[Hashable], weight: H
 
 
 def _pairs(
-    frame: Any, quasi_identifiers: Sequence[Hashable], other: Hashable, words: str
+    frame: Any, quasi_identifiers: Name | Sequence[Name], other: Hashable, words: str
 ) -> tuple[pd.DataFrame, pd.MultiIndex]:
-    names = list(quasi_identifiers)
+    names = list(names_of(quasi_identifiers))
     if not names or other in names:
         raise ValueError(f"quasi_identifiers must name columns other than {words}, got {examples(names) or 'none'}")
     # A choice reads no frame.
@@ -94,7 +94,7 @@ def _mean_share(sizes: Ints, population: Floats) -> Floats:
     return p / f * total
 
 
-def inference(frame: Any, quasi_identifiers: Sequence[Hashable], sensitive: Hashable) -> pd.DataFrame:
+def inference(frame: Any, quasi_identifiers: Name | Sequence[Name], sensitive: Hashable) -> pd.DataFrame:
     """Return the best guess of a sensitive column, class by class.
 
     With the class of a person, an attacker guesses its likeliest value. Without it, the guess is the likeliest value of

@@ -13,7 +13,9 @@ import pandas as pd
 
 from pymoo_anon._messages import counted, examples, listed, percent, repeated
 from pymoo_anon.engine.classes import SLOTS_OF_A_ROW
+from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.frames import keyed, renamed, row_codes, rows_of
+from pymoo_anon.table.microdata import names_of
 from pymoo_anon.typing import Bools, Floats, Ints
 
 #: Sizes of classes that are counted: a row in a class below 2 is unique; 12 is for a risk of 0.09 (EMA, Health Canada).
@@ -92,7 +94,7 @@ class Uniqueness:
         return [f"Rows with a minimal set that singles them out: {listed(sizes)}.", *told]
 
 
-def uniqueness(frame: Any, columns: Sequence[Hashable]) -> Uniqueness:
+def uniqueness(frame: Any, columns: Name | Sequence[Name]) -> Uniqueness:
     """Count unique and nearly unique rows by sets of columns.
 
     A set of columns singles a row out if no other row has its values there. It is a minimal unique set of the row if
@@ -114,7 +116,7 @@ def uniqueness(frame: Any, columns: Sequence[Hashable]) -> Uniqueness:
     >>> found.minimal.to_numpy().tolist()
     [[('sex',), 1], [('zip', 'sex'), 1]]
     """
-    names = tuple(columns)
+    names = names_of(columns)
     return _uniqueness_of(names, _coded(frame, names))
 
 
@@ -133,7 +135,7 @@ class SpecialUniques:
     contribution: pd.Series
 
 
-def special_uniques(frame: Any, columns: Sequence[Hashable], fraction: float = 0.01) -> SpecialUniques:
+def special_uniques(frame: Any, columns: Name | Sequence[Name], fraction: float = 0.01) -> SpecialUniques:
     """Score rows by their minimal unique sets of up to three columns.
 
     A set of s of the n columns scores the product of n - s, n - s - 1, ..., n - m for sets of at most m columns, and a
@@ -156,7 +158,7 @@ def special_uniques(frame: Any, columns: Sequence[Hashable], fraction: float = 0
     """
     if not 0 < fraction <= 1:
         raise ValueError(f"fraction must be above 0 and at most 1, got {fraction!r}")
-    names = tuple(columns)
+    names = names_of(columns)
     coded, n = _coded(frame, names), len(names)
     sizes = _sizes(keyed(coded))
     alone, largest = sizes == 1, _largest(n, len(sizes))

@@ -104,8 +104,8 @@ def check_measures(measures: Sequence[Objective], table: Microdata, rule: Suppre
     limit, below = rule.grouping(table.n_rows)
     if partial and (limit > 0 or below > 1):
         raise ValueError(
-            f"suppression must be Violating or 0 where adversaries know some columns alone, as in {partial[0]!r}, got "
-            f"{rule!r}, which goes by the size of whole classes"
+            "suppression must be Violating (as text violating:0.01) or 0 where adversaries know some columns alone, as "
+            f"in {partial[0]!r}, got {rule!r}, which goes by the size of whole classes"
         )
     names = list(table.quasi_identifiers)
     known = {names[place] for one in sets_of(known_of_all(measures, names), names) for place in one}

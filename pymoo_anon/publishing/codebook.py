@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from decimal import Decimal
 from itertools import groupby
 from math import ceil, floor, inf, nan
 from typing import Any, NamedTuple, TypeAlias
@@ -26,7 +28,18 @@ from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.keeping import Kept, kept_of
 from pymoo_anon.publishing.recoding import decoded_point
-from pymoo_anon.table.domain_values import Name, day_of, is_day, is_missing, is_number, is_whole, label_text, spelled
+from pymoo_anon.table.domain_values import (
+    Name,
+    day_of,
+    has_leading_zero,
+    is_day,
+    is_missing,
+    is_number,
+    is_whole,
+    label_text,
+    read_numbers,
+    spelled,
+)
 from pymoo_anon.table.generalization import HOW_RELEASED, SUPPRESSED, Decoded, Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -127,7 +140,7 @@ def codebook_of(
 
 
 def about_single_rows(table: Microdata) -> str:
-    """Say of which columns a codebook lists values of single rows, or nothing."""
+    """Warn of a codebook that lists values of single rows."""
     # Such domains hold no other value than the rows, and a tenth of theirs once.
     rows = {str(name): table.tuples.totals(name) for name in table.quasi_identifiers}
     single = [name for name, own in rows.items() if (np.quantile(own, [0, 0.1]) == 1).all()]
@@ -245,14 +258,16 @@ def guaranteed_counts(release: Any, meanings: Meanings, where: Mapping[Name, Any
         release: The released table, a frame of any kind.
         meanings: The codebook of the release, read as text; or a hierarchy for each generalized column.
         where: By column a value, a collection of values, or a `pandas.Interval` of numbers or days. Each row has to
-            meet all of them; None counts all rows.
+            meet all of them; None counts all rows. 170 is 170.0, too, and not 0170.
 
     Returns:
         The least, the greatest and the estimated number of rows.
 
     Raises:
         KeyError: The release lacks a column.
-        ValueError: A label has no meaning, or a column of rounded numbers is asked for.
+        ValueError: A label has no meaning, a condition names the label of several values, an interval is of neither
+            numbers nor days, the column writes these in another way, such as 1,5 and 05.03.2021, or its numbers are
+            rounded.
 
     >>> sexes = Hierarchy.flat(["Female", "Male"])
     >>> frame = pd.DataFrame({"sex": ["Female", "*", "Male"]})
@@ -270,7 +285,8 @@ def guaranteed_sums(
     Args:
         release: The released table.
         meanings: The codebook, or hierarchies.
-        column: The column of numbers. Rows without a number add nothing.
+        column: The column of numbers. Rows without a number add nothing. Codes, told by a leading 0 or by the name of
+            the column, give a warning.
         where: The conditions.
 
     Returns:
@@ -278,7 +294,7 @@ def guaranteed_sums(
 
     Raises:
         KeyError: The release lacks a column.
-        ValueError: As `guaranteed_counts`, or the column holds texts and no number.
+        ValueError: As `guaranteed_counts`, or the column holds days, or texts and no number.
     """
     return _Answers(release, meanings, where or {}, column).sum()
 
@@ -287,6 +303,8 @@ def guaranteed_means(
     release: Any, meanings: Meanings, column: Name, where: Mapping[Name, Any] | None = None
 ) -> Guarantee:
     """Average a column over the rows that meet some conditions.
+
+    Arguments and errors are those of `guaranteed_sums`.
 
     Returns:
         The least, the greatest and the estimated mean, NaN where no row can meet the conditions.
@@ -330,9 +348,10 @@ class _Answers:
         for i, (name, wanted) in enumerate(asked.items()):
             codes, labels = pd.factorize(rows[f"column {i}"])
             parts = _parts_of(name, labels, meanings)
-            values = list(dict.fromkeys(part for own in parts for part in own if part))
-            if name == column and values and not _matched(values, None).numbers:
-                raise ValueError(f"column {name!r} must hold numbers to be summed, got {examples(values)}")
+            if name == column or isinstance(wanted, pd.Interval):
+                _check_numbers(name, list(dict.fromkeys(part for own in parts for part in own if part)), name == column)
+            if isinstance(wanted, frozenset):
+                wanted = _as_written(wanted, {part for own in parts for part in own if isinstance(part, str)})
             found = [_matched(own, wanted) for own in parts]
             others = {label for label, own in zip(labels, found, strict=True) if not own.met}
             if isinstance(wanted, frozenset) and (several := sorted(filter(None, wanted & others))):
@@ -372,6 +391,33 @@ class _Answers:
         n = np.cumsum([sure.sum(), *self.n[some]])
         totals = np.cumsum([sure @ numbers[self.certain], *(self.n * numbers)[some]])
         return float((totals[n > 0] / n[n > 0]).min()) if n[-1] > 0 else nan
+
+
+def _check_numbers(name: Name, values: Sequence[Meaning], are_summed: bool) -> None:
+    """Raise for numbers and days that would not count as such, and warn for the sum of codes."""
+    # No other answer loads the words of many languages.
+    from pymoo_anon.table.draft_levels import looks_like_a_date
+    from pymoo_anon.table.drafts import names_codes
+
+    texts = [value for value in values if isinstance(value, str)]
+    if are_summed:
+        days, others = ([text for text in texts if holds(text)] for holds in (is_day, _is_no_number))
+        if wrong := days or (values if values and len(others) == len(values) else []):
+            raise ValueError(f"column {name!r} must hold numbers to be summed, got {examples(wrong)}")
+    unread = [text for text in texts if number_or_day(text) is None]
+    numbers, _ = read_numbers(unread, [1] * len(unread))
+    other = [text for text, own in zip(unread, numbers, strict=True) if own is not None or looks_like_a_date(text)]
+    if other:
+        raise ValueError(
+            f"column {name!r} must write numbers like 1234.5 and days like 2021-03-05 to be summed or asked for a "
+            f"range, got {examples(other)}"
+        )
+    if are_summed and (names_codes(str(name)) or any(map(has_leading_zero, texts))):
+        warnings.warn(f"column {name!r} looks like a code: its sum and its mean tell nothing", stacklevel=4)
+
+
+def _is_no_number(text: str) -> bool:
+    return not is_number(spelled(text, float))
 
 
 def _parts_of(name: Name, labels: Any, meanings: Meanings) -> list[list[Meaning]]:
@@ -421,6 +467,17 @@ def _wanted(name: Name, value: Any) -> _Wanted:
         return pd.Interval(*ends, closed=value.closed)
     values = value if pd.api.types.is_list_like(value) else [value]
     return frozenset(None if is_missing(one) else label_text(one) for one in values)
+
+
+def _as_written(wanted: frozenset[str | None], texts: Set[str]) -> frozenset[str | None]:
+    """Add the other spellings of numbers, such as 170.0 of 170, where no text is spelled as asked."""
+    found = set(wanted)
+    for one in wanted - texts:
+        number = None if has_leading_zero(one) else spelled(one, Decimal)
+        if isinstance(number, Decimal):
+            alike = (text for text in texts if spelled(text, Decimal) == number and not has_leading_zero(text))
+            found |= {label_text(number), *alike}
+    return frozenset(found)
 
 
 def number_or_day(text: str | None) -> float | None:

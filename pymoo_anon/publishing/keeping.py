@@ -14,11 +14,11 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pymoo_anon._messages import examples, positive_whole
+from pymoo_anon._messages import examples, listed, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, lookup
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, label_text, meant, spelled
-from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of, distinct_rows, held
+from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of, distinct_rows, held, totals
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata, names_of
@@ -67,6 +67,8 @@ class Kept:
             raise ValueError(f"round must be a positive number, got {self.round!r}")
         if self.clip is not None and not _are_ends(self.clip):
             raise ValueError(f"clip must be the least and the greatest number, the least first, got {self.clip!r}")
+        if not isinstance(self.mean, bool):
+            raise ValueError(f"mean must be True or False, got {self.mean!r}")
         if self.mean and any(own is not None for own in (self.round, self.clip, self.hierarchy)):
             raise ValueError("mean must be given without round, clip and hierarchy, got several")
         if (self.hierarchy is None) != (self.level is None):
@@ -208,20 +210,29 @@ def _are_ends(clip: Any) -> bool:
 
 
 def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
-    """Raise if a column that may identify a person is kept without a reason."""
+    """Raise if columns that may identify a person, alone or together, are kept without a reason."""
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
         return
     # Loaded late: it reads the words of many languages.
     from pymoo_anon.table.guesses import profiles_of
 
-    profiles = profiles_of(source.frame, [source.alias(name) for name in unsaid])
-    for name, profile in zip(unsaid, profiles, strict=True):
-        danger = replace(profile, name=str(name)).guess.danger
+    aliases = [source.alias(name) for name in unsaid]
+    profiles = profiles_of(source.frame, aliases)
+    dangers = [
+        ([name], replace(profile, name=str(name)).guess.danger) for name, profile in zip(unsaid, profiles, strict=True)
+    ]
+    if len(unsaid) > 1:
+        (n,) = totals(distinct_rows(source.frame, aliases), n=nw.len())
+        if replace(profiles[0], n_distinct=n, n_missing=0).is_nearly_unique:
+            told = f"together they are nearly unique: {n:,} values in {profiles[0].n_rows:,} rows"
+            dangers.append((unsaid, told))
+    for names, danger in dangers:
         if danger is not None:
+            what = "is released as it is" if len(names) == 1 else "are released as they are"
             raise ValueError(
-                f"keep must say why {name!r} is released as it is: {danger}; give a reason of at least five words, "
-                f"keep={{{name!r}: 'because ...'}}, or in a project file reason = \"because ...\" beside its role"
+                f"keep must say why {listed(map(repr, names))} {what}: {danger}; give a reason of at least five words, "
+                f"keep={{{names[0]!r}: 'because ...'}}, or in a project file reason = \"because ...\" beside its role"
             )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from pymoo_anon._messages import examples
-from pymoo_anon.study.names import Source, check_named, header_of
+from pymoo_anon.study.names import NAME_TABLE, Source, check_named, header_of
 
 #: Beginnings of the addresses of PostgreSQL.
 POSTGRES = ("postgresql:", "postgres:")
@@ -52,7 +52,7 @@ def only_table(source: Source) -> str:
     if not found:
         raise ValueError("it must have a table, got none")
     if len(found) != 1:
-        raise ValueError(f"it has the tables {examples(found)}; name one: --table NAME of init, table in [data]")
+        raise ValueError(f"it has the tables {examples(found)}; name one: {NAME_TABLE}")
     return str(found[0])
 
 

@@ -26,7 +26,7 @@ import pandas as pd
 
 from pymoo_anon._messages import counted, examples, repeated
 from pymoo_anon.study.databases import POSTGRES, check_installed, identifier, read_source, write_workbook
-from pymoo_anon.study.names import Reading, Source, header_of
+from pymoo_anon.study.names import NAME_TABLE, Reading, Source, header_of
 from pymoo_anon.table import delimited
 from pymoo_anon.table.frames import as_text, opened
 
@@ -125,7 +125,7 @@ def _frame_of(source: Source, engine: str) -> Any:
         return _spark().table(source.table)
     if source.kind == "duckdb":
         if source.table is None:
-            raise ValueError("it must come with the name of a table: --table NAME, or table in [data]")
+            raise ValueError(f"it must come with the name of a table: {NAME_TABLE}")
         return _in_utc(import_module("duckdb").connect(str(source.path), read_only=True)).table(source.table)
     if source.kind in ("excel", "sqlite", "database"):
         return registered(read_source(source))

@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -80,6 +80,19 @@ KINDS = {
 #: The engines that `engine` names. auto is DuckDB, but Spark for a table of its catalog.
 ENGINES = ("auto", "duckdb", "spark")
 
+#: Roles of columns, and what becomes of these.
+ROLES = {
+    "quasi-identifier": "others may know it of a person: it is generalized, along its hierarchy",
+    "sensitive": "nobody should learn it of a person: it is released as it stands, l-diversity and its like protect it",
+    "label": "a class that a model is to predict: it is released as it stands",
+    "person": "tells whose row it is, where a person has several rows; it is not released",
+    "identifier": "names a person; it is not released",
+    "keep": "it is released as it stands, and nothing protects it: who knows it of a person may find the row; where it "
+    "singles persons out, its reason must say why in at least five words",
+    "drop": "is of no use; it is not released",
+    "other": "not decided: no search runs until it has one of the roles above",
+}
+
 #: What becomes of rows without a value, and of suppressed rows.
 MISSING, SUPPRESSED = ("raise", "drop", "keep"), ("mark", "drop")
 
@@ -127,6 +140,10 @@ DATABASES = (
     *("postgresql", "postgres", "mysql", "mssql", "oracle", "snowflake", "bigquery", "clickhouse", "trino"),
     *("databricks", "exasol", "impala", "risingwave", "singlestoredb"),
 )
+
+
+#: How to name one of several tables.
+NAME_TABLE = "--table NAME of init or verify, table in [data] of a project file"
 
 
 class Source(NamedTuple):
@@ -223,7 +240,7 @@ def _of_database(address: str, table: str | None) -> Source:
             "PGPASSWORD or what else the database's own programs read"
         )
     if not table:
-        raise ValueError(f"{address} must come with the name of a table: --table NAME, or table in [data]")
+        raise ValueError(f"{address} must come with the name of a table: {NAME_TABLE}")
     return Source("database", None, table, address)
 
 
@@ -279,6 +296,22 @@ def check_named(table: object, names: Sequence[str]) -> None:
             f"{table} must name every column in its first row, got no name for column {examples(nameless)}; name it, "
             "or take out titles above and merged cells"
         )
+
+
+def as_there(name: str, names: Iterable[str]) -> str:
+    r"""Return a name as it stands among others, where its blanks alone differ.
+
+    >>> as_there("net income", ["age", "net\u00a0income"])
+    'net\xa0income'
+    """
+    known = list(names)
+    alike = [own for own in known if own.split() == name.split()]
+    return alike[0] if name not in known and len(alike) == 1 else name
+
+
+def all_there(names: Iterable[str], known: Sequence[str]) -> list[str]:
+    """Return names as they stand among others, one by one."""
+    return [as_there(name, known) for name in names]
 
 
 def path_from(folder: Path, file: Path) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.study.names import ALGORITHMS, FILES, MEASURES, TABLES
+from pymoo_anon.study.names import ALGORITHMS, FILES, MEASURES, STORED, TABLES
 
 #: Converts a value of a project file; its ValueError says which values are allowed.
 Reader: TypeAlias = Callable[[Any], Any]
@@ -398,7 +398,7 @@ class Settings(Invocation):
     file: Path | None = option(
         None,
         "The project file of pymoo-anon init. Options win over it.",
-        metavar="[FILE.toml]",
+        metavar="FILE.toml",
         argument=True,
         recorded=False,
     )
@@ -460,7 +460,8 @@ class Settings(Invocation):
         "auto",
         "bnb (branch and bound) proves that its front is complete, exhaustive visits every node, pls (Pareto local "
         "search) finds most of it soon; auto takes a proof where it is known to be quick, else pls. With --local "
-        "it takes sweep, a recoding for every k on a log scale.",
+        "it takes sweep, a recoding for every k on a log scale. With --generations, --pop-size or --epsilon it takes "
+        "pbgea, or nsga2 for local recodings.",
         choices=tuple(ALGORITHMS),
         **_SEARCH,
     )
@@ -500,8 +501,9 @@ class Settings(Invocation):
     seed: int = option(1, "The same seed gives the same front.", metavar="N", least=0, **_SEARCH)
     output: Path = option(
         Path("front"),
-        f"Where {', '.join(FILES)} go; files of these names are replaced.",
+        f"Where {', '.join(FILES)} go, and {STORED} of a project; files of these names are replaced.",
         metavar="FOLDER",
+        shown="front; of a project as its file says, or NAME-front beside it",
         panel=_OUTPUT,
         in_file=True,
     )

@@ -14,24 +14,11 @@ from tomlkit.exceptions import TOMLKitError
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.study import options
-from pymoo_anon.study.names import ENGINES, MISSING, SUPPRESSED, Reading, Source, checksum, source_of
+from pymoo_anon.study.names import ENGINES, MISSING, ROLES, SUPPRESSED, Reading, Source, checksum, source_of
 from pymoo_anon.study.options import Reader, Settings, is_project, levels_of, weights_of
 
 if TYPE_CHECKING:
     from pymoo_anon.publishing.keeping import Kept
-
-#: Roles of columns, and what becomes of these.
-ROLES = {
-    "quasi-identifier": "others may know it of a person: it is generalized, along its hierarchy",
-    "sensitive": "nobody should learn it of a person: it is released as it stands, l-diversity and its like protect it",
-    "label": "a class that a model is to predict: it is released as it stands",
-    "person": "tells whose row it is, where a person has several rows; it is not released",
-    "identifier": "names a person; it is not released",
-    "keep": "it is released as it stands, and nothing protects it: who knows it of a person may find the row; where it "
-    "singles persons out, its reason must say why in at least five words",
-    "drop": "is of no use; it is not released",
-    "other": "not decided: nothing runs until it has one of the roles above",
-}
 
 _TABLES = ("data", "columns", "search", "release", "report")
 _ADVERSARIES, _AUDIENCES = "adversary", "audience"
@@ -335,7 +322,7 @@ def _content(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
     except (TOMLKitError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        hint = "" if is_project(path) else f"; pymoo-anon init {path} writes one about a table"
+        hint = "" if is_project(path) else f"; {options.command('init', path)} writes one about a table"
         raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}{hint}") from None
 
 

@@ -23,9 +23,21 @@ from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.study.databases import only_table
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
 from pymoo_anon.study.interrupt import write_new
-from pymoo_anon.study.names import ENGINES, HIERARCHIES, Reading, Source, check_named, file_names, path_from, source_of
+from pymoo_anon.study.names import (
+    ENGINES,
+    HIERARCHIES,
+    ROLES,
+    Reading,
+    Source,
+    all_there,
+    as_there,
+    check_named,
+    file_names,
+    path_from,
+    source_of,
+)
 from pymoo_anon.study.options import is_project, parts_of, read_encoding
-from pymoo_anon.study.project import OF_ROLE, ROLES, Project, change_project, read_project
+from pymoo_anon.study.project import OF_ROLE, Project, change_project, read_project
 from pymoo_anon.table import guesses
 from pymoo_anon.table.delimited import SEPARATORS, csv_rows, separator_of
 from pymoo_anon.table.domain_values import is_number, spelled
@@ -95,7 +107,7 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
         if names is None and len(numbers) > 1:
             raise ValueError(
                 f"{source} must name its columns in its first row, got {examples(numbers)} there; "
-                "--names NAME,NAME,... names the columns of a file without such a row"
+                "init --names NAME,NAME,... names the columns of a file without such a row"
             )
         lines = head.splitlines()[1:_HEAD_ROWS] if len(header) == 1 else []
         if any(sum(sign in line and '"' not in line for line in lines) > _NEARLY * len(lines) for sign in SEPARATORS):
@@ -349,7 +361,7 @@ class KnownColumns(NamedTuple):
     who: str  # Their origin: the project, a guess or the user
 
 
-def known_columns(data: str, asked: Sequence[str] = ()) -> KnownColumns:
+def known_columns(data: str, asked: Sequence[str] = (), option: str = "--column") -> KnownColumns:
     """Open a table or that of a project with the columns that others may know.
 
     These are the columns asked for, else the quasi-identifiers of the project, else the guessed ones.
@@ -362,11 +374,12 @@ def known_columns(data: str, asked: Sequence[str] = ()) -> KnownColumns:
     if asked or project is not None:
         columns = list(asked) or ([] if project is None else project.with_role("quasi-identifier"))
         frame, who = open_table(reading, columns), "asked for" if asked else "of the project"
+        columns = all_there(columns, nw.from_native(frame).collect_schema().names())
     else:
         proposer = Proposer(reading)
         columns, frame, who = proposer.known, proposer.frame, "guessed"
     if not columns:
-        raise ValueError(f"{data} must have a quasi-identifier, got none that is {who}; --column names one")
+        raise ValueError(f"{data} must have a quasi-identifier, got none that is {who}; {option} names one")
     return KnownColumns(frame, columns, who)
 
 
@@ -377,10 +390,7 @@ def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, s
         pattern, sign, role = text.rpartition("=")
         if not sign or role not in ROLES:
             raise ValueError(f"--role must be PATTERN=ROLE, with a role of {', '.join(ROLES)}, got {text!r}")
-        found = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
-        # A blank may be a no-break one.
-        alike = [name for name in names if name.split() == pattern.split()]
-        found = found or alike * (len(alike) == 1)
+        found = [name for name in names if name == as_there(pattern, names) or fnmatchcase(name, pattern)]
         if not found:
             raise ValueError(f"--role {text!r} matches no column; the columns are {examples(names)}")
         asked.update(dict.fromkeys(found, (role, f"--role {text!r} says so")))

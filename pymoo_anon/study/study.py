@@ -169,7 +169,8 @@ class Study(SearchFolder):
             ValueError: The release is of another point, or does not hold.
         """
         # No other command draws it.
-        from pymoo_anon.publishing.report.page import write_report
+        from pymoo_anon.publishing.report.page import write_page
+        from pymoo_anon.publishing.report.subject import checked_subject
 
         target, released, choice = Path(output), self.released, self.choice
         persons = None if population is None else population_of(self.project, self.table, population)
@@ -180,18 +181,12 @@ class Study(SearchFolder):
             choice = replace(choice, requirements=_promised(self, told, released))
         with tried(target.parent, [target.name], read) as temporary:
             show("Step 3 of 3: writing the report")
-            write_report(
-                temporary / target.name,
-                self.front,
-                choice,
-                evidence=told,
-                suppressed=self.project.suppressed,
-                threshold=threshold,
-                population=persons,
-                external=external,
-                data=Path(str(self.project.data)).name,
-                release=released.name,
-                **{**self.project.report, **({} if population_size is None else {"population_size": population_size})},
+            about = {"data": Path(str(self.project.data)).name, "release": released.name, **self.project.report}
+            about |= {} if population_size is None else {"population_size": population_size}
+            asked: Any = {"suppressed": self.project.suppressed, "threshold": threshold, "population": persons}
+            subject = checked_subject(self.front, choice, evidence=told, external=external, about=about, **asked)
+            write_page(
+                temporary / target.name, subject, lambda words: show(f"Step 3 of 3: writing the report, {words}")
             )
             put_in_place(temporary, target.parent, [target.name])
         return told
@@ -512,7 +507,10 @@ def _together(study: Study, releases: Sequence[Released]) -> Together | None:
 
 
 def _classes_of_release(study: Study, one: Released) -> EquivalenceClasses:
-    problem: Any = study.for_audience(one.audience).problem
+    other = study.for_audience(one.audience)
+    # Classes of releases to several audiences are compared, and so of one table.
+    other.table = study.table
+    problem: Any = other.problem
     if one.recoding is None:
         return problem.equivalence_classes(np.array(one.x))
     asked = tuple(constraint(text, study.table, problem.measured) for text in one.requirements or ())

@@ -27,7 +27,7 @@ from pymoo_anon.objectives.privacy.identity import WithBackgroundKnowledge
 from pymoo_anon.problems.arguments import measure_in, short_name
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study import options
-from pymoo_anon.study.names import Reading, Source, check_named, file_names, source_of
+from pymoo_anon.study.names import Reading, Source, all_there, as_there, check_named, file_names, source_of
 from pymoo_anon.study.project import Project
 from pymoo_anon.table.generalization import AtMost, Below, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
@@ -70,11 +70,13 @@ def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] |
     """
 
     def choose(found: list[str]) -> Sequence[str]:
-        if columns is None:
-            _check_there(reading.source, [column for column in found if column], wanted)
-        else:
+        if columns is not None:
             _check_same(reading.source, found, columns)
-        return wanted
+            return wanted
+        known = [column for column in found if column]
+        asked = all_there(wanted, known)
+        _check_there(reading.source, known, asked)
+        return asked
 
     return _open(reading, choose)
 
@@ -211,7 +213,7 @@ def _readings(stem: str, columns: Sequence[str], drafts: Mapping[str, str]) -> l
 def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
     """Return the problem of the options of a search or of its record."""
     names = options.usual(table.sensitive) if asked["objectives"] is None else options.measures_in(asked["objectives"])
-    weighted = _weighted(options.weights_of(asked.get("weight", ())), table)
+    weighted = _weighted(_named(options.weights_of(asked.get("weight", ())), table), table)
     goals = [objective("objectives", name, table, weighted) for name in names]
     constraints = [constraint(text, table, weighted) for text in asked["require"]]
     if weighted and not any(one in weighted for one in [*goals, *(own.objective for own in constraints)]):
@@ -221,8 +223,12 @@ def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
         from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 
         return LocalRecodingProblem(table, goals, constraints)
-    levels = options.levels_of(asked.get("level", ()))
+    levels = _named(options.levels_of(asked.get("level", ())), table)
     return LatticeProblem(table, goals, suppression_of(asked["suppression"]), constraints, levels=levels)
+
+
+def _named(wishes: Mapping[str, Any], table: Microdata) -> dict[str, Any]:
+    return {as_there(name, table.quasi_identifiers): own for name, own in wishes.items()}
 
 
 def _weighted(weights: Mapping[str, float], table: Microdata) -> list[Objective]:
@@ -249,6 +255,7 @@ class Roles(NamedTuple):
     sensitive: Sequence[str]
     label: str | None = None
     person: str | None = None
+    columns: Sequence[str] = ()  # All columns that a measure may name
 
 
 def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[Objective] = ()) -> Objective:
@@ -257,6 +264,7 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
         if short_name(one) == name:
             return one
     short, sets, column = measure_in(name)
+    column = column and as_there(column, table.columns if isinstance(table, Roles) else table.tuples.domains)
     kind: Any = Objective.registered.get(short) or options.choice_of(option, short, measures_by_name())
     role = kind.role
     columns: tuple[Any, ...] = ()

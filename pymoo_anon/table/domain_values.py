@@ -93,6 +93,12 @@ def is_missing(value: Any) -> bool:
     return value is None or (not isinstance(value, str | int) and (value is pd.NA or bool(value != value)))
 
 
+def python_values(column: Iterable[Any]) -> list[Any]:
+    """Return the values of a column of pandas, polars, pyarrow or narwhals, or of any iterable."""
+    own = getattr(column, "to_list", None) or getattr(column, "to_pylist", None)
+    return list(column) if own is None else own()
+
+
 def tallied(values: Iterable[Any], counts: Iterable[int]) -> dict[Hashable, tuple[Any, int]]:
     """Count equal values by key, and keep their first.
 
@@ -152,6 +158,14 @@ def spelled(value: Any, kind: NumberType) -> Any:
     if not isfinite(number):
         return value
     return int(number) if kind is int and number.is_integer() else number
+
+
+_LEADING_ZERO = re.compile(r"\s*[+-]?0\d+(?:\.\d*)?\s*", re.ASCII)
+
+
+def has_leading_zero(value: Any) -> bool:
+    """Tell whether a text is a number like 02139."""
+    return isinstance(value, str) and _LEADING_ZERO.fullmatch(value) is not None
 
 
 #: Larger numbers are codes.

@@ -220,7 +220,6 @@ _GAIN = 0.75
 _MOST_GROUPS = 12
 # The spread of numbers leaves out a fortieth of the rows at either end.
 _ENDS = 40
-_LEADING_ZERO = re.compile(r"\s*[+-]?0\d+(?:\.\d*)?\s*", re.ASCII)
 # Surveys write such numbers for no answer, the first also with a minus, the second with one alone.
 _CODES, _CODES_BELOW = {97, 98, 99, 997, 998, 999, 9997, 9998, 9999}, {7, 8, 9}
 # Positive ones are so many times as large as any answer.
@@ -270,11 +269,6 @@ def _answer_codes(numbers: Set[Decimal]) -> Set[Decimal]:
     if len(others) < 2 or min(others) < 0:
         return set()
     return {number for number in codes if number < 0 or number > _FAR * max(others)}
-
-
-def has_leading_zero(value: Any) -> bool:
-    """Tell whether a text is a number like 02139."""
-    return isinstance(value, str) and _LEADING_ZERO.fullmatch(value) is not None
 
 
 def _intervals(

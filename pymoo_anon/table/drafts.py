@@ -16,7 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pymoo_anon._messages import counted, examples
-from pymoo_anon.table.domain_values import ROOT, ascending, day_of, read_numbers, same_as, tallied
+from pymoo_anon.table.domain_values import (
+    ROOT,
+    ascending,
+    day_of,
+    has_leading_zero,
+    python_values,
+    read_numbers,
+    same_as,
+    tallied,
+)
 from pymoo_anon.table.draft_levels import (
     WORDS,
     AmbiguousDates,
@@ -25,7 +34,6 @@ from pymoo_anon.table.draft_levels import (
     draft_dates,
     draft_numbers,
     enough,
-    has_leading_zero,
     looks_like_a_code,
     one_node_each,
     split_words,
@@ -61,17 +69,17 @@ def draft_hierarchy(
     nothing is left out.
 
     Args:
-        values: Python values, such as a column of pandas or polars; they may repeat.
+        values: Python values, or a column of pandas, polars or pyarrow; they may repeat.
         counts: Numbers of rows. Without them each occurrence of a value counts once.
-        kind: "numbers", "dates", "ordered", "codes", "categories", or "auto": the first of them that fits.
+        kind: "dates", "numbers", "ordered", "codes", "categories", or "auto": the first that fits, or as the name says.
         name: The column's name. It tells, for example, that the digits of "zip" are codes.
 
     Returns:
         The draft. `draft.hierarchy.to_csv(path)` writes it in ARX's layout, and `draft.question` asks about odd values.
 
     Raises:
-        ValueError: There is no such kind or no value, the counts are not positive or not as many as the values, or the
-            values are not of the kind.
+        ValueError: There is no such kind or no value, the counts are not positive whole numbers or not as many as the
+            values, or the values are not of the kind.
 
     >>> draft = draft_hierarchy(["02139", "02138", "02215", None])
     >>> draft.kind, draft.reason
@@ -94,17 +102,26 @@ def draft_hierarchy(
     return _with_missing(draft) if missing else draft
 
 
+def names_codes(name: str) -> bool:
+    """Tell whether the name of a column says that its numbers are codes or names of something.
+
+    >>> names_codes("ZIP"), names_codes("sex"), names_codes("age")
+    (True, True, False)
+    """
+    return _CODE_NAMES.search(name) is not None or bool(WORDS["nominal"].keys() & {*split_words(name)})
+
+
 def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashable, tuple[Any, int]]:
     listed = [
         value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
-        for value in values
+        for value in python_values(values)
     ]
-    given = [1] * len(listed) if counts is None else [int(count) for count in counts]
+    given = [1] * len(listed) if counts is None else list(counts)
     if len(given) != len(listed):
         raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
-    if bad := [count for count in given if count < 1]:
-        raise ValueError(f"counts must be positive, got {examples(bad)}")
-    return tallied([None if isinstance(value, str) and not value else value for value in listed], given)
+    if bad := [count for count in given if count < 1 or count % 1]:
+        raise ValueError(f"counts must be positive whole numbers, got {examples(bad)}")
+    return tallied([None if isinstance(value, str) and not value else value for value in listed], map(int, given))
 
 
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:

@@ -460,8 +460,8 @@ class Violating(_Limited):
         of_classes = [constraint for constraint in constraints if constraint.speaks_of_classes]
         if not of_classes:
             raise ValueError(
-                "Violating needs a constraint that single classes can break, such as KAnonymity() >= 5, "
-                f"got {list(constraints) or 'none'}"
+                "Violating needs a constraint that single classes can break, such as KAnonymity() >= 5 (--require "
+                f"k>=5), got {list(constraints) or 'none'}"
             )
         return of_classes
 

@@ -18,7 +18,7 @@ import pandas as pd
 
 from pymoo_anon._messages import examples
 from pymoo_anon.table import frames
-from pymoo_anon.table.domain_values import Name, is_missing, read_numbers, tallied
+from pymoo_anon.table.domain_values import Name, is_missing, python_values, read_numbers, tallied
 from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lettered, role_of_word, split_words
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
@@ -146,7 +146,7 @@ class Profile:
 def guess_role(name: Name, values: Iterable[Any]) -> Guess:
     """Guess the role of a column.
 
-    The values, one for each row, are a series of pandas, polars or narwhals, or any other iterable.
+    The values, one for each row, are a column of pandas, polars, pyarrow or narwhals, or any other iterable.
 
     Raises:
         TypeError: A value is a list or the like.
@@ -156,7 +156,7 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
     >>> guess_role("sex", ["F", "M", "M"]).role
     'quasi-identifier'
     """
-    listed = values.to_list() if hasattr(values, "to_list") else list(values)
+    listed = python_values(values)
     for value in listed:
         if not isinstance(value, Hashable):
             raise TypeError(f"values must be single ones, such as text and numbers, got {type(value).__name__}")
@@ -367,7 +367,8 @@ class _Forms:
         if person is not None and not is_coded and not self._name_nobody():
             if profile.is_unique and (profile.is_nearly_unique or profile.n_rows < TELLING):
                 return "identifier", f"the name says {person!r} and {ids[0]!r}, and every value is another one"
-            return "person", f"the name says {person!r} and {ids[0]!r}, which tells whose row it is"
+            named = " and ".join(dict.fromkeys(map(repr, (person, ids[0]))))
+            return "person", f"the name says {named}, which tells whose row it is"
         rooms = {room + number for room in WORDS["rooms"] for number in ("", *WORDS["number ends"])}
         if profile.repeats or (is_coded and not profile.is_nearly_unique) or rooms & {*words}:
             return None

@@ -281,8 +281,9 @@ class Hierarchy(Keyed):
         """Find the positions of Python values in the domain, (n,) int64.
 
         It is -1 for a value that is not in the domain. A number matches the same number or its bin (but no text: see
-        `with_numbers`), a text the same text, anything else the same value or its `str`. Where the domain holds days,
-        which are dates or their ISO text, and no moments, a date, a moment and the ISO text of either match their day.
+        `with_numbers`), a text the same text, anything else the same value or its `str`, a Boolean also in small
+        letters. Where the domain holds days, which are dates or their ISO text, and no moments, a date, a moment and
+        the ISO text of either match their day.
         None, NaN, NaT and an empty text that is no value of the domain match None, the missing value.
         """
         find: Callable[[Any], int]
@@ -319,6 +320,9 @@ class Hierarchy(Keyed):
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
         r"""Write the hierarchy in ARX's layout, or return the text.
+
+        Bins are written as their labels: read again, "[1.5, 2.0)" is a text and matches no number. Whole numbers, as of
+        `intervals` with a step of 1, do match.
 
         Raises:
             ValueError: A file cannot hold the labels: two are one text, such as 1 and "1", they contain NUL, those of

@@ -19,7 +19,7 @@ import numpy as np
 from pymoo_anon._files import replaced
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.table.delimited import check_last_column, csv_rows, separators_of, text_of_file, without_header
-from pymoo_anon.table.domain_values import ROOT, ascending, is_missing, number_of, same_as, spelled
+from pymoo_anon.table.domain_values import ROOT, ascending, is_missing, number_of, python_values, same_as, spelled
 from pymoo_anon.table.hierarchy import Hierarchy, matched
 from pymoo_anon.typing import Ints
 
@@ -87,7 +87,7 @@ def check_hierarchy(
             domain.setdefault(row[0], row)
         columns = list(zip(*domain.values(), strict=True))
         _find_splits(columns, found)
-        held = None if values is None else list(values)
+        held = None if values is None else python_values(values)
         _find_near([*columns[0], *(held or [])], "values", found)
         for number, column in enumerate(columns[1:], start=1):
             _find_near(column, f"labels of level {number}", found)

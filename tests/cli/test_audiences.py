@@ -86,6 +86,8 @@ def test_audiences_have_releases_that_hold_together(project):
     lines = run("verify", project).splitlines()
     assert lines[:2] == ["out-public.csv: holds.", "fine.csv: holds."]
     assert lines[2].startswith(f"Whoever has the 2 releases and links their rows sees joint k = {both:g}")
+    compared = run("compare", "out-public.csv", "fine.csv", "--project", project)
+    assert re.search(r"By class size \d+ rows are better off with out-public.csv, 0 with fine.csv", compared)
     # They are no release of the chosen point.
     assert Study.open(project).released == Path("out.csv")
     written = Path("fine.csv").read_bytes()
@@ -203,6 +205,6 @@ def test_impossible_audiences_are_refused_in_a_sentence(bounds, message, folder)
 
 
 def test_an_audience_of_any_name_has_a_file_and_its_errors_name_it(project):
-    add('\n[[audience]]\nname = "A/B"\nrequire = "nope>=2"\n')
+    edit(project, AUDIENCES, f'{AUDIENCES}\n[[audience]]\nname = "A/B"\nrequire = "nope>=2"\n')
     assert read_project(Path(project)).for_audience("A/B").documents.name.endswith("-A_B.csv")
     assert refused("release", project, "--audience", "A/B").startswith("mine.toml: [[audience]] 'A/B' require must be")

@@ -12,7 +12,7 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DeltaDisclosure, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.study import search as searching
-from pymoo_anon.study.names import ALGORITHMS, MEASURES
+from pymoo_anon.study.names import ALGORITHMS, MEASURES, ROLES
 from pymoo_anon.study.options import Settings, record_of
 from pymoo_anon.study.search import algorithm_for
 from pymoo_anon.study.tables import problem_of, suppression_of
@@ -108,6 +108,14 @@ def test_help_names_every_choice():
     text = " ".join(result.stdout.replace("│", " ").split())
     for word in ["census|adult", ", ".join(MEASURES), "|".join(ALGORITHMS), "front.csv", "--time-limit"]:
         assert word in text
+
+
+def test_help_names_every_role_and_shows_brackets():
+    text = " ".join(command("init", "--help", COLUMNS="120", TERM="dumb").stdout.replace("│", " ").split())
+    assert ", ".join(ROLES) in text
+    for name in ("release", "report"):
+        assert "an [[audience]] of the project" in command(name, "--help", COLUMNS="150", TERM="dumb").stdout
+    assert "search [OPTIONS] [FILE.toml]" in command("search", "--help", TERM="dumb").stdout
 
 
 def test_a_proof_where_it_is_quick():

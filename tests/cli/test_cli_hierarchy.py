@@ -170,7 +170,10 @@ def test_a_draft_of_a_project_reads_the_table_as_the_project_does():
     assert files("study/hierarchies") == ["age.csv"]
     # A missing value is a value of its own and no text such as ?, so that numbers stay numbers.
     assert set(Hierarchy.from_csv("study/hierarchies/age.csv").labels[0]) == {None, *map(str, range(20, 50))}
-    assert "and name them in study/my.toml" in result
+    _, _, asked = result.partition("then: pymoo-anon hierarchy ")
+    check, _, told = asked.partition(", ")
+    assert told == "and name them there\n"
+    assert hierarchy(*check.split()).startswith("study/hierarchies/age.csv: no findings\n")
     assert "age.csv exists" in error("draft", "study/my.toml")
     hierarchy("draft", "study/my.toml", "--output", "here")
     assert files("here") == ["age.csv", "town.csv"]

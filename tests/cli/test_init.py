@@ -243,7 +243,7 @@ def test_a_file_without_names_and_with_blanks():
     # A single number may be a name.
     init("adult.data")
     Path("adult.data").write_text("39, State-gov, 5, <=50K\n50, ?, 6, >50K\n39, Private, 5, <=50K\n\n")
-    told = "adult.data must name its columns in its first row, got '39', '5' there; --names NAME,NAME,... names"
+    told = "adult.data must name its columns in its first row, got '39', '5' there; init --names NAME,NAME,... names"
     assert refused("init", "adult.data", "--force") == f"{told} the columns of a file without such a row"
     init("adult.data", "--names", 'age,workclass,"work, years",salary', "--force")
     own = decided("adult.toml")

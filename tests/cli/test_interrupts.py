@@ -103,7 +103,7 @@ BEFORE = {
     ("pick", "mine.toml", "--knee"): (Front, "choose"),
     ("release", "mine.toml", "--force"): (records, "evidence"),
     ("verify", "mine.toml"): (records, "_counted_again"),
-    ("report", "mine.toml"): (page, "write_report"),
+    ("report", "mine.toml"): (page, "write_page"),
     ("hierarchy", "draft", "mine.csv", "--force"): (hierarchies, "draft_hierarchy"),
 }
 

@@ -211,3 +211,10 @@ def test_what_was_asked_for_is_kept_and_read_again(arguments, requirements):
 def test_a_requirement_keeps_all_its_digits():
     assert text_of(GeneralLossMetric() <= 1234567.25) == "GLM<=1234567.25"
     assert text_of(KAnonymity() >= 12345678) == "k>=12345678"
+
+
+def test_a_front_without_a_loss_needs_a_way():
+    run("search", "mine.toml", "--objectives", "k,l", "--output", "lossless")
+    ways = "one of --least, --most, --row, --knee, --weights must say which point to take"
+    assert refused("pick", "lossless", "--require", "k>=5") == f"{ways}, as no objective of lossless is a loss"
+    assert run("pick", "lossless", "--row", "1").startswith("Row 1 of 1: ")

@@ -27,6 +27,7 @@ def refusing(tmp_path_factory):
             "empty.csv": "",
             "names.csv": "a,b,c\n",
             "nameless.csv": "a,,c\n1,2,3\n",
+            "nothing.csv": "note\nx\ny\n",
             "broken.csv": "a;x;1\nb;x;2\n",
             "out.csv": "age,zip,ill\n20–39,0213*,flu\n",
             "out.csv.codebook.csv": "column,label,members\nage,20–39,20–39\nzip,0213*,02130 | 02131\n",

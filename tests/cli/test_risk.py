@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command import own, refused, run, search
+from command import own, refused, run, search, write_project
 from rich.console import Console
 
 from pymoo_anon.cli.files import run_compare, run_risk
@@ -33,6 +33,15 @@ def test_the_risk_of_any_table_fits_a_terminal():
     assert lines[0] == f"people.csv: {len(frame):,} rows."
     (unique,) = (line.split()[2] for line in lines if line.startswith("by all "))
     assert unique == f"{(~frame.duplicated(columns, keep=False)).sum():,}"
+
+
+def test_the_next_command_can_be_typed_as_it_is_printed():
+    Path("mine.csv").rename("my table.csv")
+    assert run("risk", "my table.csv").endswith("Next: pymoo-anon init 'my table.csv'\n")
+    with Path("a b.toml").open("w", encoding="utf-8") as file:
+        file.write(Path("mine.toml").read_text(encoding="utf-8").replace("mine.csv", "my table.csv"))
+    assert "Next: pymoo-anon pick 'a b.toml' --require" in search("a b.toml").output
+    assert run("pick", "a b.toml", "--require", "k>=3").endswith("Next: pymoo-anon release 'a b.toml'\n")
 
 
 def test_the_columns_are_guessed_named_or_those_of_the_project():
@@ -86,6 +95,29 @@ BOOK = pd.DataFrame(
         "members": ["20–39", "40–59", "20–59 | any value: the row is suppressed", "02130 | 02131", "(missing)"],
     }
 )
+
+
+def test_a_name_is_found_where_its_blanks_alone_differ():
+    text = Path("mine.csv").read_text().replace("diagnosis", "net\u00a0income", 1)
+    Path("mine.csv").write_text(text, encoding="utf-8")
+    Path("mine.csv.codebook.csv").write_text("column,label,members\n")
+    named, known = ("mine.csv", "--quasi-identifier", "zip", "--quasi-identifier"), r"net\xa0income"
+    assert f"asked for (1): {known}\n" in run("risk", "mine.csv", "--column", "net income")
+    assert f"zip and {known}." in run("compare", *named[:1], "trees/../mine.csv", *named[1:], "net income")
+    assert f"{known}  " in run("hierarchy", "draft", "mine.csv", "--column", "net income")
+    assert f"l of {known} " in run("verify", *named[:3], "--sensitive", "net income")
+    assert f"l of {known} " in run("verify", *named[:3], "--require", "l:net income>=1")
+    assert run("count", "mine.csv", "--where", "net income=flu").split()[-3:] == ["14", "14", "14"]
+    assert "to be summed" in refused("count", "mine.csv", "--of", "net income")
+    write_project(
+        {"zip": "trees/zip.csv", "net\u00a0income": "sensitive", **dict.fromkeys(("sex", "paid", "note"), "drop")}
+    )
+    assert " l  " in run("search", "mine.toml", "--require", "l:net income>=1", "--objectives", "k,GLM")
+    write_project({"net\u00a0income": "trees/flat.csv", **dict.fromkeys(("zip", "sex", "paid", "note"), "drop")})
+    Path("trees/flat.csv").write_text("flu;*\ncold;*\nasthma;*\n")
+    asked = ("--level", "net income=1..1", "--weight", "net income=2")
+    assert "1 point, " in run("search", "mine.toml", "--suppression", "0", *asked)
+
 
 TABLE = pd.DataFrame(
     {"age": ["20–39", "20–39", "40–59", "*"], "zip": ["0213*", "", "0213*", "0213*"], "cost": ["1", "2.5", "", "4"]}

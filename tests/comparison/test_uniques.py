@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pymoo_anon.comparison import uniques
+from pymoo_anon.comparison import compare_sizes, individual_risk, inference, uniques
 from pymoo_anon.comparison.uniques import SMALL_CLASSES, special_uniques, uniqueness
 from pymoo_anon.table.frames import keyed
 
@@ -145,3 +145,12 @@ def test_the_worst_sets_are_said_in_a_table():
         ["by sex", "1", "25.0 %", "4", "4"],
     ]
     assert found.fewer == ["sex (2)", "zip (1)"]
+
+
+def test_a_single_name_is_that_of_a_column():
+    frame = pd.DataFrame({"zip": [1, 1, 2], "ill": list("abb"), "weight": [2.0, 3.0, 4.0]})
+    assert uniqueness(frame, "zip").columns == ("zip",)
+    assert special_uniques(frame, "zip").scores.tolist() == [0, 0, 1]
+    for found in (inference(frame, "zip", "ill"), individual_risk(frame, "zip", "weight")):
+        assert found["size"].to_dict() == {(1,): 2, (2,): 1}
+    assert compare_sizes({"a": frame}, "zip").equals(compare_sizes({"a": frame}, ["zip"]))

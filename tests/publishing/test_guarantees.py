@@ -145,6 +145,21 @@ def test_conditions_that_no_row_is_sure_to_meet():
     assert guaranteed_counts(TOLD, MEANINGS, {"age": 7})[:2] == (0, 2)
 
 
+@pytest.mark.parametrize(("name", "values"), [("cost", ["02139", "1000"]), ("zip", [8, 9]), ("sex", ["1", "2"])])
+def test_the_sum_of_codes_gives_a_warning(name, values):
+    frame = pd.DataFrame({name: values})
+    with pytest.warns(UserWarning, match=f"^column '{name}' looks like a code: its sum and its mean tell nothing$"):
+        assert guaranteed_sums(frame, {}, name).least == sum(map(int, values))
+    guaranteed_counts(frame, {}, {name: pd.Interval(0, 9)})
+
+
+def test_a_number_is_found_in_another_spelling_unless_its_own_is_there():
+    frame = pd.DataFrame({"n": ["170.0", "1.50", "1.5", "0170", "2"], "age": ["0–9", "10–19", "10–19", "*", "*"]})
+    for asked, n in ((170, 1), (170.0, 1), ("170", 1), ("0170", 1), ("1.5", 1), ("1.50", 1), ("2.0", 1), ("02", 0)):
+        assert guaranteed_counts(frame, {}, {"n": asked})[:2] == (n, n), asked
+    assert guaranteed_counts(frame, MEANINGS, {"age": "12.0"})[:2] == (0, 4)
+
+
 def test_a_label_is_no_value():
     """Refuse the label of several values, which no row has as its value."""
     towns = Hierarchy([["Bonn", "Köln", "Ulm"], ["Bonn", "Rhein", "Ulm"], ["*"] * 3])

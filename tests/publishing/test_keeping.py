@@ -84,6 +84,16 @@ def test_what_is_no_danger_once_it_is_coarse_needs_no_reason():
     release(frame, PROBLEM, [0], keep={"salary": Kept(round=500)}, **rest)
 
 
+def test_columns_that_single_rows_out_together_need_a_reason():
+    frame = FRAME.assign(weight=[50 + i // 4 for i in range(N)])
+    rest = {"drop": ["city", "score"]}
+    sentence = r"why 'height' and 'weight' are released as they are: together they are nearly unique: 40 values in 40 r"
+    with pytest.raises(ValueError, match=sentence):
+        release(frame, PROBLEM, [0], keep={"height": Kept(round=3), "weight": None}, **rest)
+    release(frame, PROBLEM, [0], keep={"height": Kept(round=10), "weight": Kept(round=10)}, **rest)
+    release(frame, PROBLEM, [0], keep={"height": "sizes of clothes are studied", "weight": None}, **rest)
+
+
 @given(
     st.lists(st.decimals(-1000, 1000, places=3), min_size=1),
     st.sampled_from([0.001, 0.05, 0.3, 1, 7, 10, 250]),

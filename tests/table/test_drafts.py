@@ -11,15 +11,18 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from errors import refused
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from work import work_of
 
-from pymoo_anon.table import Hierarchy, Microdata, check_hierarchy, draft_hierarchy
+from pymoo_anon.table import Hierarchy, Microdata, check_hierarchy, draft_hierarchy, guess_role
 from pymoo_anon.table.drafts import _DRAFTERS
 
 
@@ -348,6 +351,16 @@ def test_the_more_categories_the_more_groups(n, groups):
 def test_a_month_written_in_two_ways_is_no_value():
     months = draft_hierarchy(["Dec-2011", "2011-12", "2012-01", "Jan-2012", "May-2013"]).hierarchy
     assert months.labels[1] == ("2011-12 (2)", "2012-01 (2)", "2013-05")
+
+
+@pytest.mark.parametrize(
+    "kind", [list, iter, pd.Series, pl.Series, pa.array, lambda own: nw.from_native(pl.Series(own), series_only=True)]
+)
+def test_a_column_of_any_library_is_its_values(kind):
+    zips, mails = ["02139", "02138", "02215", None], ["ann@example.org", "bob@example.org", None]
+    assert draft_hierarchy(kind(zips)) == draft_hierarchy(zips)
+    assert guess_role("contact", kind(mails)).danger == "it holds e-mail addresses"
+    assert [own.what for own in check_hierarchy(io.StringIO("02139;*\n02138;*\n02215;*\n;*\n"), kind(zips))] == []
 
 
 def test_counts_are_those_of_the_values_or_given():

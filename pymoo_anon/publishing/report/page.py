@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -87,14 +87,20 @@ def write_report(
         OSError: The file cannot be written.
     """
     asked = {"evidence": evidence, "suppressed": suppressed, "threshold": threshold, "population": population}
-    subject = checked_subject(front, choice, **asked, external=external, about=about)
+    write_page(path, checked_subject(front, choice, **asked, external=external, about=about))
+
+
+def write_page(
+    path: str | os.PathLike[str], subject: Subject, show: Callable[[str], object] = lambda words: None
+) -> None:
+    """Write the report of a subject, and show the number of each point."""
     with replaced(path) as temporary:
-        temporary.write_text(_fitting(subject), encoding="utf-8", newline="\n")
+        temporary.write_text(_fitting(subject, show), encoding="utf-8", newline="\n")
 
 
-def _fitting(subject: Subject) -> str:
+def _fitting(subject: Subject, show: Callable[[str], object]) -> str:
     while True:
-        made = _page(subject)
+        made = _page(subject, show)
         if len(made) <= MOST_CHARACTERS:
             return made
         if subject.most == 1 or subject.external:
@@ -105,9 +111,13 @@ def _fitting(subject: Subject) -> str:
         subject = replace(subject, most=subject.most // 2)
 
 
-def _page(subject: Subject) -> str:
+def _page(subject: Subject, show: Callable[[str], object]) -> str:
     followed = {name: view for name, view in _VIEWS.items() if not subject.external or name in _OUTSIDE}
-    shown = [(one, {name: view(subject, one) for name, view in followed.items()}) for one in subject.members()]
+    places, shown = subject.detailed(), []
+    for number, place in enumerate(places, start=1):
+        show(f"point {number} of {len(places)}")
+        one = subject.member(place)
+        shown.append((one, {name: view(subject, one) for name, view in followed.items()}))
     own, views = next((one, views) for one, views in shown if one.place == subject.place)
     stay = {name: view(subject) for name, view in _STAY.items() if not subject.external or name in _OUTSIDE}
     views = {**views, **stay}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import ceil
@@ -363,10 +363,6 @@ class Subject:
         far = np.square(short - short[self.place]).sum(axis=1)
         first = [self.place, *(places[step.row] for step in self.front.steps(self.place))]
         return sorted(list(dict.fromkeys([*first, *np.argsort(far, kind="stable").tolist()]))[: self.most])
-
-    def members(self) -> Iterator[Member]:
-        """Yield the points with details."""
-        return (self.member(place) for place in self.detailed())
 
 
 def _outside(member: Member, sensitive: Sequence[Name]) -> Member:

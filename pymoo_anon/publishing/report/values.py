@@ -272,7 +272,7 @@ def side_by_side(subject: Subject, places: Sequence[int]) -> Table:
 def _queries(subject: Subject) -> Table:
     shown = next((one for one in measures(subject) if one.loss), None)
     rows, certain = [], CertainCounts(subject.queries)
-    for member in subject.members():
+    for member in map(subject.member, subject.detailed()):
         own = [] if shown is None else [cell_of(shown.share(float(shown.measure.evaluate(member.classes)[0])))]
         errors = map(cell_of, subject.errors(member))
         width = cell_of(certain.evaluate_one(member.classes))
