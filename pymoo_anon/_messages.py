@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from itertools import islice
 from math import isfinite
@@ -70,6 +72,18 @@ def plain(text: str) -> str:
     'zip\\ncode \\x1b[31m'
     """
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)
+
+
+@contextmanager
+def warnings_for_users() -> Iterator[list[str]]:
+    """Yield a list, which has each warning for users in one line after the block."""
+    told: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        for category in (UserWarning, RuntimeWarning):
+            warnings.simplefilter("always", category)
+        yield told
+    told += dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught)
 
 
 def error_text(error: BaseException) -> str:

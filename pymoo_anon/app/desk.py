@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pymoo_anon._files import content_of
-from pymoo_anon._messages import error_text, examples
+from pymoo_anon._messages import error_text, examples, warnings_for_users
 from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD, RELEASES
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
@@ -87,7 +86,7 @@ class Desk:
         self.file = file
         self.earlier: dict[str, list[tuple[str, str]]] = {}  # Texts of hierarchies by column, before and after changes
         self.report: Path | None = None  # The report that was written last
-        self.questions: list[str] = []  # What the draft of the project asks about the table
+        self.questions: list[str] = []  # Questions of the draft about the table
         self._known: dict[str, tuple[Any, Any]] = {}
         self.changed()
 
@@ -127,7 +126,7 @@ class Desk:
 
     @property
     def state(self) -> Any:
-        """What all pages show: what was done here, and the files that commands and other programs change."""
+        """Version of all that pages show, with the files that other programs change."""
         try:
             folder = self.project().output
         except TOLD:
@@ -232,10 +231,8 @@ class Desk:
     def _work(self, work: Callable[[Job], Any], job: Job) -> None:
         try:
             # A quiet one may still run.
-            with self._turn, warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always", UserWarning)
+            with self._turn, warnings_for_users() as job.notes:
                 made = work(job)
-            job.notes = list(dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, UserWarning)))
             if not job.quiet:
                 self.changed(made)
         except TOLD as error:

@@ -18,7 +18,7 @@ from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study import options
 from pymoo_anon.study.interrupt import write_new
-from pymoo_anon.study.names import HIERARCHIES, MISSING, ROLES, SUPPRESSED, path_from, source_of
+from pymoo_anon.study.names import HIERARCHIES, MISSING, ROLES, SUPPRESSED, Reading, path_from, source_of
 from pymoo_anon.study.options import command, measures_in, numeral, read_bounds
 from pymoo_anon.study.project import Project
 from pymoo_anon.study.proposal import Proposer, change_roles, reading_of
@@ -31,7 +31,7 @@ from pymoo_anon.table.hierarchy import Hierarchy
 # So many pairs, columns and minimal sets are shown, and values of a column.
 _SETS_SHOWN, _MINIMAL_SHOWN, _VALUES_SHOWN = 5, 6, 3
 
-# What becomes of rows without a value.
+# Treatments of rows without a value, in words.
 _MISSING_WORDS = dict(zip(MISSING, ("are refused", "are left out", "stay: none is a value of its own"), strict=True))
 
 # So many groups of a level, and values of a group, are listed.
@@ -58,7 +58,8 @@ _RECODING_WORDS = {
     "full-domain": "whole columns, each at one level",
     "local": "every class of rows at levels of its own",
 }
-_SUPPRESSED_WORDS = dict(zip(SUPPRESSED, ("stay as rows of *", "are left out"), strict=True))
+#: Treatments of suppressed rows, in words.
+SUPPRESSED_WORDS = dict(zip(SUPPRESSED, ("stay as rows of *", "are left out"), strict=True))
 
 
 # --- before there is a project ----------------------------------------------------------------------------------------
@@ -81,6 +82,8 @@ def show_beginning(screen: Screen) -> None:
     with controls():
         ui.input("Sheet or table, if a file has several").bind_value(screen.chosen, "table").classes("wide")
         ui.input("Encoding, if not UTF-8", placeholder="cp1252").bind_value(screen.chosen, "encoding")
+        names = ui.input("Names of the columns, if its first row has none", placeholder="age,zip").classes("wide")
+        names.bind_value(screen.chosen, "names")
     if "proposer" in desk.found:
         _show_table_alone(screen, **desk.found)
 
@@ -88,8 +91,8 @@ def show_beginning(screen: Screen) -> None:
 def look_at(desk: Desk, name: str, asked: Mapping[str, str], job: Job) -> dict[str, Any]:
     """Guess the roles of columns, and count unique rows."""
     table = desk.inside(desk.folder / name)
-    named, encoding = (asked.get(key) or None for key in ("table", "encoding"))
-    proposer = Proposer(reading_of(source_of(name, desk.folder, named), "auto", None, encoding))
+    named, names, encoding = (asked.get(key) or None for key in ("table", "names", "encoding"))
+    proposer = Proposer(reading_of(source_of(name, desk.folder, named), "auto", names, encoding))
     job.show("Counting unique rows")
     known = proposer.known
     return {"table": table, "proposer": proposer, "risk": uniqueness(proposer.frame, known) if known else None}
@@ -119,8 +122,12 @@ def _show_table_alone(screen: Screen, table: Path, proposer: Proposer, risk: Uni
     text("Next, a project: a file with the role of each column and all that follows, which you can change.")
     words = f"Begin a project: write {project.name} and drafts of hierarchies"
     button(words, screen.works("Drafting hierarchies", begin), True)
-    init = partial(command, "init", table.name, table=reading.source.table, encoding=reading.encoding)
-    screen.same_as(init, partial(command, "risk", project.name))
+    screen.same_as(_init_of(reading, desk), partial(command, "risk", project.name))
+
+
+def _init_of(reading: Reading, desk: Desk) -> Callable[[], str]:
+    (data, table), names = reading.source.named_from(desk.folder), options.joined(reading.names or ())
+    return partial(command, "init", data, table=table, names=names, encoding=reading.encoding)
 
 
 def _show_risk(found: Uniqueness) -> None:
@@ -170,10 +177,7 @@ def show_table(screen: Screen) -> None:
         names = project.with_role("quasi-identifier")
         count = screen.works("Counting unique rows", lambda job: {"risk": uniqueness(desk.proposer.frame, names)})
         button("Count unique rows", count)
-    reading, (data, named) = project.reading, project.data.named_from(desk.folder)
-    header = options.joined(reading.names or ())
-    init = partial(command, "init", data, table=named, names=header, encoding=reading.encoding)
-    screen.same_as(init, partial(command, "risk", desk.path.name))
+    screen.same_as(_init_of(project.reading, desk), partial(command, "risk", desk.path.name))
 
 
 def _show_roles(screen: Screen, project: Project, profiles: Sequence[Profile]) -> None:
@@ -195,9 +199,8 @@ def _show_roles(screen: Screen, project: Project, profiles: Sequence[Profile]) -
         # Until it is written, and after an error, the role is shown as it was.
         screen.show()
 
-    if undecided:
-        told = f"Not decided: {examples(undecided, plain)}."
-        text(f"{told} Nothing is searched until these have another role.", "warning")
+    # It tells all that is wrong with the roles.
+    screen.part(partial(screen.desk.project, decided=True))
     with controls():
         words = ui.input("Find a column").props("dense clearable").classes("find")
         words.set_visibility(len(profiles) > 12)
@@ -333,38 +336,37 @@ def show_requirements(screen: Screen) -> None:
     search, adversaries = content.get("search", {}), content.get("adversary", [])
     bounds = read_bounds(search.get("require", []))
     audiences = [{**own, "require": read_bounds(own["require"])} for own in content.get("audience", [])]
-
-    def show_entries(words: str, key: tuple[str, ...], entries: list[Any], said: list[str]) -> None:
-        for place, told in enumerate(said):
-            left = [*entries[:place], *entries[place + 1 :]]
-            with controls():
-                text(told)
-                remove = ui.button("Remove", on_click=screen.does(partial(screen.write, {key: left})))
-                remove.props(f'flat dense no-caps aria-label="Remove: {place + 1}"')
-        with controls():
-            more = _one_more(project, key[-1], entries)
-            button(words, screen.does(lambda: screen.write({key: more()})), entries is bounds)
-
-    check = screen.part(lambda: _show_check(desk)).props('role="status"')
+    keeps = screen.checked(partial(_show_check, desk))
     heading("Required of every release")
     if not bounds:
         text("Nothing is required yet: the search then shows the whole front.")
     said = [f"{in_words(project, [bound])} ({bound})" for bound in bounds]
-    show_entries("Require", ("search", "require"), bounds, said)
+    _show_entries(screen, "Require", ("search", "require"), bounds, said)
     heading("Against somebody who knows only some columns")
     said = [in_words(project, options.bounds_of_adversary(own)) for own in adversaries]
-    show_entries("Add the adversary", ("adversary",), adversaries, said)
+    _show_entries(screen, "Add the adversary", ("adversary",), adversaries, said)
     heading("For whom")
     text("Each audience gets a release that holds together with those before it, the coarsest first. None is needed.")
     said = [f"{own['name']}: {in_words(project, own['require'])}" for own in audiences]
-    show_entries("Add the audience", ("audience",), audiences, said)
+    _show_entries(screen, "Add the audience", ("audience",), audiences, said)
     heading("How it is recoded")
     with controls():
-        _show_recoding(
-            project, search, partial(screen.keeps, then=lambda: screen.part(lambda: _show_check(desk), check))
-        )
+        _show_recoding(project, search, keeps)
     text(f"All of this stands in {desk.path.name}, which the commands read.")
     screen.same_as(partial(command, "search", desk.path.name))
+
+
+def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: list[Any], said: list[str]) -> None:
+    """Show entries of the project file, to remove each and to add another one."""
+    for place, told in enumerate(said, start=1):
+        left = [*entries[: place - 1], *entries[place:]]
+        with controls():
+            text(told)
+            remove = ui.button("Remove", on_click=screen.does(partial(screen.write, {key: left})))
+            remove.props(f'flat dense no-caps aria-label="Remove: {place}"')
+    with controls():
+        more = _one_more(screen.desk.project(), key[-1], entries)
+        button(words, screen.does(lambda: screen.write({key: more()})), key[-1] == "require")
 
 
 def _show_check(desk: Desk) -> None:
@@ -393,7 +395,7 @@ def _show_recoding(project: Project, search: dict[str, Any], keeps: Callable[...
 
     keeps(recoding, made=recoded)
     keeps(rule, "search", "suppression")
-    keeps(ui.select(_SUPPRESSED_WORDS, value=project.suppressed, label="Suppressed rows"), "release", "suppressed")
+    keeps(ui.select(SUPPRESSED_WORDS, value=project.suppressed, label="Suppressed rows"), "release", "suppressed")
     keeps(objectives, made=lambda: {("search", "objectives"): [] if objectives.value == usual else objectives.value})
 
 
@@ -408,7 +410,7 @@ def _one_more(project: Project, kind: str, entries: list[Any]) -> Callable[[], l
 
     def more() -> list[Any]:
         if whom is None:
-            return [*entries, bound()]
+            return list(dict.fromkeys([*entries, bound()]))
         if not whom.value:
             raise ValueError(f"an {kind} must have {'known columns' if kind == 'adversary' else 'a name'}, got none")
         if kind == "adversary":

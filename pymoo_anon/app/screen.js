@@ -35,6 +35,36 @@
     window.frontChart.choose(made.view, inside, () => rows, (point) => emitEvent("point", point));
   }
 
+  // A page that is filled anew keeps the focus, for whoever has no mouse. Keys that are typed meanwhile mean the old one.
+  const quiet = 400;
+  let last = null, pressed = 0, timer = 0;
+  const named = (one) => one.getAttribute("aria-label") ?? one.textContent.trim();
+  const title = () => document.querySelector(".h1")?.textContent;
+
+  function restore() {
+    if (!last || document.activeElement !== document.body || last.title !== title()) return;
+    const waits = pressed + quiet - performance.now();
+    if (waits > 0) timer = setTimeout(restore, waits);
+    else [...document.querySelectorAll(`.content ${last.tag}`)].find((one) => named(one) === last.name)?.focus();
+  }
+
+  document.addEventListener("keydown", (event) => { pressed = event.timeStamp; }, true);
+  document.addEventListener("focusin", ({ target }) => {
+    last = target.closest(".content") && { tag: target.tagName, name: named(target), title: title() };
+  });
+  document.addEventListener("focusout", ({ target }) => setTimeout(() => {
+    if (target.isConnected && document.activeElement === document.body) last = null;
+  }));
+  new MutationObserver(() => {
+    clearTimeout(timer);
+    timer = setTimeout(restore);
+  }).observe(document, { childList: true, subtree: true });
+
+  // What is told of one press is old by the next one.
+  document.addEventListener("click", ({ target }) => {
+    if (target.closest(".content button")) document.querySelectorAll(".q-notification .q-btn").forEach((one) => one.click());
+  }, true);
+
   // Back and forward of the browser.
   window.addEventListener("popstate", () => emitEvent("step", new URLSearchParams(location.search).get("step") ?? 1));
 

@@ -22,7 +22,11 @@ _ADVICE = {
     r"suppression must be .* or 0 (where .*), as in .*": r'change "Suppress at most" to violating:0.01 or 0 \1',
     r"name one: --table NAME of .* file": "name one as Sheet or table, and choose the file again",
     r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",
+    r"--names NAME,NAME,\.\.\. names the columns of a .*": '"Names of the columns" names them',
+    "--names must": '"Names of the columns" must',
+    "--encoding must": "Encoding must",
     r", keep=\{.* beside its role": " above",
+    r"Hierarchy\.with_root\(\) adds a level '\*'": "step 2 merges all groups of a last level",
     "belongs to another search$": "is of a search with other settings: search again",
     "release --local": "at step 6 every class at levels of its own",
     "--force replaces it, --output names": "the box beside the button replaces it, or name",
@@ -88,7 +92,7 @@ class Screen:
         made: Callable[[], Mapping[Any, Any]] | None = None,
         then: Callable[[], object] = lambda: None,
     ) -> None:
-        """Write a field, or what is made of it, into the project file when it is left. The page stays as it is."""
+        """Write a field, or other values made of it, into the project file when it is left."""
 
         def keep() -> None:
             self.write({key: value_of(field)} if made is None else made())
@@ -97,6 +101,11 @@ class Screen:
         handle = self.does(keep, anew=False)
         # Unlike "blur", "change" comes before the click that ends the typing.
         field.on_value_change(handle) if isinstance(field, ui.select) else field.on("change", handle)
+
+    def checked(self, check: Callable[[], object]) -> Callable[..., None]:
+        """Show a check, and return a `keeps` that shows it anew."""
+        place = self.part(check).props('role="status"')
+        return partial(self.keeps, then=lambda: self.part(check, place))
 
     def _note(self) -> None:
         self._seen, self.known = self.desk.state, self.desk.text

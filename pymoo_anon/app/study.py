@@ -15,6 +15,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo_anon._files import check_free
 from pymoo_anon._messages import counted, error_text, examples
 from pymoo_anon.app.desk import Desk, Job
+from pymoo_anon.app.project import SUPPRESSED_WORDS
 from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, in_steps, parts, show_rows, text
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -34,8 +35,6 @@ from pymoo_anon.study.study import Study, all_together, report_of, target_of, ve
 from pymoo_anon.study.tables import told_measures
 
 T = TypeVar("T")
-
-_SUPPRESSED_WORDS = {"mark": "suppressed: stay as rows of *", "drop": "suppressed: left out"}
 
 # A growing front is drawn with so many points at most, those that were found last.
 _MOST_DRAWN = 400
@@ -81,8 +80,7 @@ def _draw(name: str, data: Any, shown: int = 0) -> None:
 def show_search(screen: Screen) -> None:
     """Show the options of a search, and its front."""
     desk, settings = screen.desk, screen.desk.project(decided=True).settings()
-    check = screen.part(lambda: desk.project().settings().check())
-    keeps = partial(screen.keeps, then=lambda: screen.part(lambda: desk.project().settings().check(), check))
+    keeps = screen.checked(lambda: desk.project().settings().check())
     # Other work ends without a look at this page.
     is_searching = desk.job.is_alive() and desk.job.stops
     fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, settings.local)}
@@ -218,7 +216,9 @@ def _show_beside(screen: Screen, study: Study, rows: list[int]) -> None:
 
 def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice | None) -> None:
     heading("The choice")
-    typed: dict[str, Any] = {}
+    row, typed = screen.chosen.get("typed", (None, {}))
+    if study.project.audiences:
+        text("Each audience gets a point of its own at step 6, and needs no choice.")
     if choice is not None:
         text(f"Chosen: row {choice.row + 1}, {choice.said}; {choice.reason}.", "good")
         text(screen.desk.found.get("passed over", ""), "warning")
@@ -232,7 +232,9 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
                 text(line)
 
         why.on_value_change(lambda: screen.part(explain, place) if why.value else None)
-        typed = {"require": [bound_text(one) for one in choice.requirements], "row": choice.row + 1}
+        if row != choice.row:
+            # It was not chosen on this page.
+            typed = {"require": [bound_text(one) for one in choice.requirements], "row": choice.row + 1}
     with controls():
         bounds = ui.input("What must hold").props('hint="such as k>=5, l>=2"').bind_value(screen.chosen, "bounds")
 
@@ -241,7 +243,7 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
 
             def work(job: Job) -> dict[str, Any]:
                 chosen = study.pick(study.constraints(asked), **how)
-                screen.chosen["typed"] = {"require": asked, **how}
+                screen.chosen["typed"] = chosen.row, {"require": asked, **how}
                 return {"passed over": "" if "row" in how else study.passed_over(chosen, **how)}
 
             screen.works("Comparing the points", work)()
@@ -250,7 +252,7 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
         button("Choose the knee: beyond it every gain costs much more", partial(pick, knee=True))
         for row in rows:
             button(f"Choose row {row}", partial(pick, row=row))
-    screen.same_as(partial(command, "pick", study.project.path.name, **screen.chosen.get("typed", typed)))
+    screen.same_as(partial(command, "pick", study.project.path.name, **typed))
 
 
 def _once_for(screen: Screen, study: Study, name: str, make: Callable[[], T]) -> T:
@@ -263,13 +265,18 @@ def _once_for(screen: Screen, study: Study, name: str, make: Callable[[], T]) ->
 
 def show_release_step(screen: Screen) -> None:
     """Show the release, its recount and its report."""
-    study = screen.desk.study
+    desk, study = screen.desk, screen.desk.study
     project = study.project
     heading("What leaves")
     rows = [(role, examples(own, str, _MOST_NAMED), ROLES[role]) for role in ROLES if (own := project.with_role(role))]
     show_rows(["role", "columns", "what becomes of them"], rows, "What leaves")
-    for name in project.with_role("keep"):
-        why = ui.input(f"Why {name} may leave as it stands", value=project.columns[name].reason or "")
+    kept = {name: project.columns[name].reason or "" for name in project.with_role("keep")}
+    if list(kept.values()).count("") > 1:
+        every = ui.input("Why all of these may leave as they stand").classes("wide")
+        reason = {("columns", name, "reason"): every for name, known in kept.items() if not known}
+        screen.keeps(every, made=lambda: {key: own.value for key, own in reason.items()}, then=desk.changed)
+    for name, known in kept.items():
+        why = ui.input(f"Why {name} may leave as it stands", value=known)
         screen.keeps(why.classes("wide"), "columns", name, "reason")
     heading("Release")
     # What was released can be counted again, also when nothing is to be released.
@@ -278,8 +285,9 @@ def show_release_step(screen: Screen) -> None:
         heading("Released")
         audiences = {one.audience: one.audience or "the choice" for one in study.releases}
         shown = screen.chosen.get("released", study.releases[-1].audience)
-        of = ui.select(audiences, value=shown if shown in audiences else None, label="Released for")
-        of.set_visibility(len(audiences) > 1)
+        with controls() as line:
+            of = ui.select(audiences, value=shown if shown in audiences else None, label="Released for")
+        line.set_visibility(len(audiences) > 1)
         of.on_value_change(screen.does(lambda: screen.chosen.update(released=of.value)))
         screen.part(partial(_show_released, study, of.value))
         screen.part(partial(_show_releases, screen, study))
@@ -338,10 +346,12 @@ def _show_released(study: Study, audience: str | None) -> None:
     made = release_of(told)
     book, evidence = beside(path, CODEBOOK).name, beside(path, EVIDENCE).name
     text(f"{path.name}, with {book} for its readers and {evidence} for you alone.")
+    text(f"Counted when it was released, {told['made']}:")
     show_rows(titles, claim_rows(told["claims"]), "Promised and recounted", right=titles[1:3])
     is_doubtful = bool(made.exceptions) or made.uniqueness["unique"].any()
     text(made.verdict, "warning" if is_doubtful else "good")
-    text(f"{counted(made.n_suppressed, 'row', 'rows')} {_SUPPRESSED_WORDS[made.suppressed]}.")
+    if made.n_suppressed:
+        text(f"Suppressed rows, {made.n_suppressed:,}, {SUPPRESSED_WORDS[made.suppressed]}.")
     text("The promises are against whoever knows quasi-identifiers, and no sensitive column.")
     text(about_single_rows(study.table), "warning")
 
@@ -366,7 +376,7 @@ def _show_report(screen: Screen, study: Study, audience: str | None) -> None:
         for name in _SIGNED:
             field = ui.input(ABOUT[name], value=study.project.report.get(name, "")).classes("wide")
             screen.keeps(field, "report", name)
-        size = ui.number("Persons that the rows were drawn from", value=study.project.report.get("population_size"))
+        size = ui.number("Size of the population", value=study.project.report.get("population_size"))
         screen.keeps(size.props("min=1 step=1").classes("wide"), "report", "population-size")
     with controls():
         external = check_box("Report for outsiders").bind_value(screen.chosen, "external")

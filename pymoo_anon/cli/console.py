@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from threading import Event, Thread
@@ -13,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
-from pymoo_anon._messages import error_text, examples, plain
+from pymoo_anon._messages import error_text, examples, plain, warnings_for_users
 from pymoo_anon.study import interrupt
 from pymoo_anon.study.interrupt import ExitCode, check_interrupted
 
@@ -137,13 +136,10 @@ def clear_errors(less_memory: str = "") -> Iterator[None]:
 @contextmanager
 def said_warnings() -> Iterator[None]:
     """Print each warning for users in one line after a block."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore")
-        for category in (UserWarning, RuntimeWarning):
-            warnings.simplefilter("always", category)
+    with warnings_for_users() as told:
         yield
-    for text in dict.fromkeys(str(warning.message) for warning in caught):
-        typer.echo(f"Warning: {plain(' '.join(text.split()))}", err=True)
+    for text in told:
+        typer.echo(f"Warning: {plain(text)}", err=True)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from pymoo_anon.cli.options import CompareRequest, CountRequest, RiskRequest
 from pymoo_anon.comparison.uniques import uniqueness
 from pymoo_anon.publishing.codebook import guaranteed_counts, guaranteed_means, guaranteed_sums, number_or_day
 from pymoo_anon.study.names import all_there, as_there
-from pymoo_anon.study.options import check_path, is_project
+from pymoo_anon.study.options import check_path, command, is_project
 from pymoo_anon.study.proposal import known_columns
 from pymoo_anon.study.stored import CODEBOOK, beside
 from pymoo_anon.study.tables import table_at
@@ -48,7 +48,7 @@ def run_risk(asked: RiskRequest, console: Console) -> None:
     for line in found.singled_out(_MINIMAL_PRINTED):
         tell(console, line)
     if not is_project(asked.data):
-        tell(console, f"Next: pymoo-anon init {asked.data}")
+        tell(console, f"Next: {command('init', asked.data)}")
 
 
 def run_compare(asked: CompareRequest, console: Console) -> None:

@@ -12,6 +12,7 @@ from pymoo_anon.cli.console import print_rows, tell, tell_some, working
 from pymoo_anon.cli.options import InitRequest
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, Source, source_of
+from pymoo_anon.study.options import command
 from pymoo_anon.study.proposal import DECIDED, EQUAL, Proposal, Proposer, reading_of
 
 # Most questions that are printed.
@@ -73,7 +74,7 @@ def _take_over(request: InitRequest, source: Source, path: Path, console: Consol
         tell(console, f"  {line}")
     project = request.output / f"{source.stem}.toml"
     console.print(plain(f"Written: {project}, {request.output / source.stem}.csv, {len(taken.files) - 1} hierarchies"))
-    console.print(plain(f"Next: read and edit both, then: pymoo-anon search {project}"))
+    console.print(plain(f"Next: read and edit both, then: {command('search', project)}"))
 
 
 def _write(request: InitRequest, source: Source, texts: dict[str, str]) -> None:
@@ -100,4 +101,4 @@ def _say(console: Console, made: Proposal, project: Path) -> None:
     first = 'decide each role "other" there' if n_others else "read and edit both"
     if n_others > _MANY:
         first += ", or many at once by init --force --role 'PATTERN=ROLE'"
-    console.print(plain(f"Next: {first}, then: pymoo-anon search {project}"))
+    console.print(plain(f"Next: {first}, then: {command('search', project)}"))

@@ -12,7 +12,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.front import risk_at_most
 from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.study.folder import SearchFolder
-from pymoo_anon.study.options import options_named
+from pymoo_anon.study.options import command, options_named
 from pymoo_anon.study.tables import constraint, objective
 
 
@@ -35,7 +35,7 @@ def run_pick(asked: PickRequest, console: Console) -> None:
     for told in (passed, *(study.explained() if asked.explain else []), less):
         if told:
             tell(console, told)
-    tell(console, f"Next: pymoo-anon release {asked.file}")
+    tell(console, f"Next: {command('release', asked.file)}")
 
 
 def _ways(asked: PickRequest, study: SearchFolder) -> dict[str, Any]:

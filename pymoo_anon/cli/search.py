@@ -25,7 +25,7 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.names import ALGORITHMS, FILES, JOURNAL
-from pymoo_anon.study.options import Settings
+from pymoo_anon.study.options import Settings, command
 from pymoo_anon.study.search import Found, Run, searched_folder
 from pymoo_anon.typing import Ints
 
@@ -98,7 +98,7 @@ def _say_the_end(console: Console, found: Found, settings: Settings, path: Path)
         k = max([5, *(ceil(one.bound) for one in bounds if isinstance(one.objective, KAnonymity))])
         # The project file names another folder.
         own = settings.project.path if settings.output == settings.project.output else settings.output
-        tell(console, f'Next: pymoo-anon pick {own} --require "k>={k}"')
+        tell(console, f'Next: {command("pick", own)} --require "k>={k}"')
 
 
 def front_table(front: Front, width: int | None = None) -> Table:

@@ -27,7 +27,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss.cells import attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.problems.arguments import bound, checked_constraints, framed, lost, measure_names, texts_of
-from pymoo_anon.problems.tradeoffs import Step, first_of, knee_of, next_steps, shortfalls, with_share
+from pymoo_anon.problems.tradeoffs import ReadOnly, Step, first_of, knee_of, next_steps, shortfalls, with_share
 from pymoo_anon.table.domain_values import is_number, is_whole
 from pymoo_anon.table.generalization import Constraint
 from pymoo_anon.table.microdata import Microdata
@@ -38,7 +38,7 @@ _PRINTED_POINTS = 40
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(ReadOnly):
     """One chosen point of a front."""
 
     row: int  # Its row of `res.X`, from 0

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,8 +20,21 @@ from pymoo_anon.typing import Floats, Ints
 _DECADES = 100
 
 
+class ReadOnly:
+    """Base of records whose mappings are read-only, and that can be pickled."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, dict):
+                object.__setattr__(self, name, MappingProxyType(value))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = vars(self).values()
+        return type(self), tuple(dict(own) if isinstance(own, MappingProxyType) else own for own in fields)
+
+
 @dataclass(frozen=True)
-class Step:
+class Step(ReadOnly):
     """Step to the next better point in an objective."""
 
     better_in: str  # Name of the objective

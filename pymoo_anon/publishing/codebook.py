@@ -140,7 +140,7 @@ def codebook_of(
 
 
 def about_single_rows(table: Microdata) -> str:
-    """Say of which columns a codebook lists values of single rows, or nothing."""
+    """Warn of a codebook that lists values of single rows."""
     # Such domains hold no other value than the rows, and a tenth of theirs once.
     rows = {str(name): table.tuples.totals(name) for name in table.quasi_identifiers}
     single = [name for name, own in rows.items() if (np.quantile(own, [0, 0.1]) == 1).all()]

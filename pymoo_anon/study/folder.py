@@ -193,7 +193,7 @@ class SearchFolder:
         return choice
 
     def passed_over(self, choice: Choice, **ways: Any) -> str:
-        """Say which point fits the requirements of a choice better, and why it cannot be released, or nothing."""
+        """Name a better point with the same requirements, and why it cannot be released."""
         front, bounds = self.front, choice.requirements
         wanted = front.choose(require=bounds, **ways)
         if not bounds or wanted.row == choice.row:
@@ -271,7 +271,7 @@ class SearchFolder:
         return replace(choice, reason=reason)
 
     def explained(self) -> list[str]:
-        """Say why the point is chosen, what is required of it, and what others would cost."""
+        """Explain the choice: its reason, its requirements, and the cost of other points."""
         # It loads the comparison of releases, which no other choice needs.
         from pymoo_anon.publishing.explaining import explain
 

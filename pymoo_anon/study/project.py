@@ -322,7 +322,7 @@ def _content(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be text in UTF-8, got the byte 0x{error.object[error.start]:02x}") from None
     except (TOMLKitError, ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        hint = "" if is_project(path) else f"; pymoo-anon init {path} writes one about a table"
+        hint = "" if is_project(path) else f"; {options.command('init', path)} writes one about a table"
         raise ValueError(f"{path} must be a TOML file: {str(error) or type(error).__name__}{hint}") from None
 
 

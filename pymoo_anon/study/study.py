@@ -172,18 +172,16 @@ class Study(SearchFolder):
         from pymoo_anon.publishing.report.page import write_page
         from pymoo_anon.publishing.report.subject import checked_subject
 
-        target, released, choice = Path(output), self.released, self.choice
+        target, released = Path(output), self.released
         persons = None if population is None else population_of(self.project, self.table, population)
         show("Step 2 of 3: recoding and counting again")
-        told, read = _evidence_of(self, choice), [released, beside(released, EVIDENCE), *self.files]
-        if told is not None:
-            # The point may have been picked again for other reasons.
-            choice = replace(choice, requirements=_promised(self, told, released))
+        told, read = _evidence_of(self, self.choice), [released, beside(released, EVIDENCE), *self.files]
         with tried(target.parent, [target.name], read) as temporary:
             show("Step 3 of 3: writing the report")
             about = {"data": Path(str(self.project.data)).name, "release": released.name, **self.project.report}
             about |= {} if population_size is None else {"population_size": population_size}
             asked: Any = {"suppressed": self.project.suppressed, "threshold": threshold, "population": persons}
+            choice = replace(self.choice, requirements=_promised(self, told, released))
             subject = checked_subject(self.front, choice, evidence=told, external=external, about=about, **asked)
             write_page(
                 temporary / target.name, subject, lambda words: show(f"Step 3 of 3: writing the report, {words}")
@@ -293,11 +291,12 @@ def _recoded_again(study: Study, told: Mapping[str, Any], path: Path, kind: str)
     return _recoded(study, choice, kind, told["suppressed"]["how"], is_refined, told["anyway"])
 
 
-def _promised(study: Study, told: Mapping[str, Any], path: Path) -> tuple[Constraint, ...]:
+def _promised(study: Study, told: Mapping[str, Any] | None, path: Path) -> tuple[Constraint, ...]:
     """Return the requirements of the choice that a release was made of."""
-    if not told["chosen"]["requirements"]:
+    if told is not None and not told["chosen"]["requirements"]:
         return ()
-    own = study.released_at(path)
+    # The point may have been picked again for other reasons.
+    own = None if told is None else study.released_at(path)
     known = None if own is None else own.requirements
     return study.choice.requirements if known is None else tuple(study.constraints(known))
 

@@ -367,7 +367,8 @@ class _Forms:
         if person is not None and not is_coded and not self._name_nobody():
             if profile.is_unique and (profile.is_nearly_unique or profile.n_rows < TELLING):
                 return "identifier", f"the name says {person!r} and {ids[0]!r}, and every value is another one"
-            return "person", f"the name says {person!r} and {ids[0]!r}, which tells whose row it is"
+            named = " and ".join(dict.fromkeys(map(repr, (person, ids[0]))))
+            return "person", f"the name says {named}, which tells whose row it is"
         rooms = {room + number for room in WORDS["rooms"] for number in ("", *WORDS["number ends"])}
         if profile.repeats or (is_coded and not profile.is_nearly_unique) or rooms & {*words}:
             return None

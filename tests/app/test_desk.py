@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import warnings
 from contextlib import closing
 from pathlib import Path
 
@@ -127,6 +128,16 @@ def test_the_end_of_work_is_told_once_also_on_a_page_that_was_opened_meanwhile(m
     for one in (page, page, screen.Screen(desk, {"a": print, "b": print}, 1)):
         one._follow()
     assert told == ["k must be whole"]
+
+
+def test_warnings_of_all_kinds_for_users_are_told():
+    def warns(job):
+        for kind in (UserWarning, RuntimeWarning, DeprecationWarning, UserWarning):
+            warnings.warn(f"a {kind.__name__}", kind, stacklevel=1)
+
+    job = Desk(Path("mine.toml")).start("warning", warns)
+    job.join()
+    assert job.notes == ["a UserWarning", "a RuntimeWarning"]
 
 
 def test_any_table_can_be_begun_under_the_name_that_init_gives(folder):

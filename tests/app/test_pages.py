@@ -209,6 +209,27 @@ def test_a_sheet_and_an_encoding_are_asked_for_by_errors_and_written_into_the_pr
         assert f'{key} = "{value}"' in made
 
 
+def test_roles_that_do_not_fit_one_another_are_told_at_once():
+    for roles, said in (
+        ({"paid": "label", "diagnosis": "label"}, "one column at most may be the label, got 'diagnosis', 'paid'"),
+        ({"zip": "drop", "sex": "drop"}, "at least one column must have the role quasi-identifier, got none"),
+    ):
+        own(**roles)
+        assert f"mine.toml: {said}" in texts(told(project.show_table))
+
+
+def test_columns_of_a_file_without_their_names_are_named_on_the_page():
+    Path("bare.csv").write_text("34,2139,1\n35,2140,2\n36,2141,2\n" * 9, encoding="utf-8")
+    for names, said in (("", '"Names of the columns" names them'), ("a,a,b", "names each column")):
+        with pytest.raises(ValueError, match="name") as refused:
+            project.look_at(Desk(Path()), "bare.csv", {"names": names}, Job(""))
+        assert "--" not in screen.in_steps(str(refused.value)), said
+    desk = Desk(Path())
+    desk.found = project.look_at(desk, "bare.csv", {"names": "age,zip,code"}, Job(""))
+    said = texts(told(project.show_beginning, desk))
+    assert "pymoo-anon init bare.csv --names age,zip,code" in said
+
+
 def test_many_columns_that_are_not_decided_get_a_role_at_once():
     names = [f"question {i}" for i in range(30)]
     pd.DataFrame({"age": range(20, 60), **{name: [1, 2, 3, 4] * 10 for name in names}}).to_csv("wide.csv", index=False)
@@ -216,7 +237,7 @@ def test_many_columns_that_are_not_decided_get_a_role_at_once():
     desk = Desk(Path("wide.toml"))
     for sought, role, n_left in (("Question 1", "sensitive", 19), ("", "drop", 0)):
         page = told(project.show_table, desk)
-        (warning,) = [one for one in texts(page) if one.startswith("Not decided: ")]
+        (warning,) = [one for one in texts(page) if "is not decided: give it at step 1" in one]
         assert len(warning) < 200
         labelled(page, "Find a column").value = sought
         labelled(page, "Role of those not decided").value = role
@@ -267,6 +288,16 @@ def test_a_column_that_is_kept_without_a_reason_gets_one_on_the_page():
     search("mine.toml")
     refused = run("release", "mine.toml", "--audience", "staff", code=2)
     assert screen.in_steps(refused).strip().endswith("give a reason of at least five words above")
+    own(note="keep", paid={"role": "keep", "reason": "known"})
+    change(search={}, audience=[{"name": "staff", "require": "k>=4"}])
+    page = told(study.show_release_step)
+    assert not [one for one in of(page, ui.input) if one.props.get("label", "").startswith("Why all")]
+    own(note="keep", paid="keep", diagnosis={"role": "keep", "reason": "known"})
+    page = told(study.show_release_step)
+    leave(labelled(page, "Why all of these"), "it is the same for nearly everybody")
+    columns = Desk(Path("mine.toml")).project().columns
+    reasons = [columns[name].reason for name in ("note", "paid", "diagnosis")]
+    assert reasons == [*["it is the same for nearly everybody"] * 2, "known"]
 
 
 def test_fields_of_step_3_are_kept_when_they_are_left():
@@ -277,8 +308,8 @@ def test_fields_of_step_3_are_kept_when_they_are_left():
     labelled(page, "Recoding").value = "full-domain"
     leave(labelled(page, "Suppress at most"), "3")
     labelled(page, "Suppressed rows").value = "drop"
-    labelled(page, "Trade off").value = ["k", "GLM", "AEC"]
-    assert desk.project().search == {"local": False, "suppression": "3", "objectives": "k,GLM,AEC"}
+    labelled(page, "Trade off").value = ["k", "GLM", "AECS"]
+    assert desk.project().search == {"local": False, "suppression": "3", "objectives": "k,GLM,AECS"}
     assert desk.project().suppressed == "drop"
     labelled(page, "Trade off").value = ["k", "GLM"]
     assert "objectives" not in desk.project().search
@@ -365,6 +396,10 @@ def test_a_better_point_that_cannot_be_released_is_told(monkeypatch):
     said = texts(told(study.show_front, desk))
     (better,) = [one for one in said if "fits better, but its 3 suppressed rows" in one]
     assert better.endswith("step 3 can leave them out.")
+    change(search={"suppression": 3}, release={"suppressed": "drop"})
+    run("pick", "mine.toml", "--require", "k>=4")
+    run("release", "mine.toml")
+    assert "Suppressed rows, 3, are left out." in texts(told(study.show_release_step))
 
 
 def test_why_a_point_is_chosen_is_told_when_it_is_asked(monkeypatch):
@@ -398,7 +433,6 @@ def test_all_that_a_release_tells_is_on_the_page_also_after_a_reload():
     (verdict,) = [one for one in said if one.startswith("What was promised holds.")]
     assert verdict in printed.replace("\n", " ")
     assert "Dropped: note." in verdict
-    assert [one for one in said if "suppressed: stay as rows of *" in one]
 
 
 def test_evidence_that_is_lost_is_told():
@@ -435,7 +469,7 @@ def test_a_report_says_where_its_head_is_filled_in_and_the_page_has_the_fields()
     run("pick", "mine.toml", "--require", "k>=3")
     run("release", "mine.toml")
     page = told(study.show_release_step)
-    for words, value in (("Owner", "we"), ("Recipients", "you"), ("Purpose", "a test"), ("Persons that", 4000.0)):
+    for words, value in (("Owner", "we"), ("Recipients", "you"), ("Purpose", "a test"), ("Size of", 4000.0)):
         leave(labelled(page, words), value)
     about = {"owner": "we", "recipients": "you", "purpose": "a test", "population_size": 4000}
     assert Desk(Path("mine.toml")).project().report == about

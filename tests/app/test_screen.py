@@ -101,7 +101,7 @@ def test_the_whole_way_is_that_of_the_commands(browser):
         press(page, re.compile("Hierarchies"))
         see(page, "Levels")
         page.go_back()
-        see(page, "All roles stand in people.toml")
+        see(page, "All of this stands in people.toml")
         page.go_forward()
         page.locator(".groups tbody .q-checkbox").nth(0).click()
         page.get_by_label("Label", exact=True).fill("youngest")
@@ -310,9 +310,16 @@ def test_a_wide_table_on_a_phone_and_by_keys_alone(browser):
         wait_until(
             lambda: '[columns."question 77"]\nrole = "sensitive"' in Path("wide.toml").read_text(encoding="utf-8")
         )
-        for step in ("4 Search", "5 Front", "6 Release"):
+        for step in ("3 What must hold", "4 Search", "5 Front", "6 Release"):
             page.get_by_role("button", name=step).focus()
             page.keyboard.press("Enter")
+            if step == "3 What must hold":
+                page.get_by_label("Bound").first.fill("2")
+                page.get_by_role("button", name="Require").focus()
+                page.keyboard.press("Enter")
+                see(page, re.compile("at least 2 rows"))
+                # The page is filled anew, and the focus is where it was.
+                page.wait_for_function("document.activeElement.textContent.trim() === 'Require'")
             if step == "4 Search":
                 page.get_by_role("button", name="Search", exact=True).focus()
                 page.keyboard.press("Enter")
@@ -354,7 +361,7 @@ def test_pages_and_a_reload_show_one_search_that_stops_with_what_it_has(browser)
             with visited(browser, f"{address}?step=3") as third:
                 see(third, re.compile("Other work is running"))
                 stop.click()
-                see(page, re.compile(r"not proven \(Ctrl-C\)"))
+                see(page, re.compile(r"not proven \(stopped\)"))
                 see(third, "Each bound can be met.")
             # The other page takes up what it waited with.
             other.get_by_label("role of diagnosis").wait_for()
@@ -362,7 +369,7 @@ def test_pages_and_a_reload_show_one_search_that_stops_with_what_it_has(browser)
             press(page, "Go on with the search that did not end")
             page.locator("#growing svg").wait_for()
             stop.click()
-            see(page, re.compile(r"not proven \(Ctrl-C\)"))
+            see(page, re.compile(r"not proven \(stopped\)"))
             assert Study.open("people.toml").record["n_unique"] >= before
             other.get_by_label("role of diagnosis").select_option("drop")
             see(other, "your choice; the guess is sensitive")

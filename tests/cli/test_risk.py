@@ -35,6 +35,15 @@ def test_the_risk_of_any_table_fits_a_terminal():
     assert unique == f"{(~frame.duplicated(columns, keep=False)).sum():,}"
 
 
+def test_the_next_command_can_be_typed_as_it_is_printed():
+    Path("mine.csv").rename("my table.csv")
+    assert run("risk", "my table.csv").endswith("Next: pymoo-anon init 'my table.csv'\n")
+    with Path("a b.toml").open("w", encoding="utf-8") as file:
+        file.write(Path("mine.toml").read_text(encoding="utf-8").replace("mine.csv", "my table.csv"))
+    assert "Next: pymoo-anon pick 'a b.toml' --require" in search("a b.toml").output
+    assert run("pick", "a b.toml", "--require", "k>=3").endswith("Next: pymoo-anon release 'a b.toml'\n")
+
+
 def test_the_columns_are_guessed_named_or_those_of_the_project():
     # In this table the zip code decides the sex.
     assert "Quasi-identifiers, guessed (1): zip\n" in run("risk", "mine.csv")

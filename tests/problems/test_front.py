@@ -148,6 +148,9 @@ def test_choices_and_steps_are_pickled():
     front = PROBLEM.front(PROBLEM.pareto_set())
     for made in (front.choose(), front.steps(0)[0]):
         assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made
+        for one in (made, pickle.loads(pickle.dumps(made))):
+            with pytest.raises(TypeError, match="does not support item assignment"):
+                one.values["k"] = 100
 
 
 @pytest.mark.parametrize(

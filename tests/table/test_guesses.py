@@ -249,6 +249,7 @@ KNOWN = "which others may know of a person"
     [
         ("ssn", ["a", "b", "c"] * 9, "the name says 'ssn', which names a person"),
         ("patient", ["a", "b", "c"] * 9, "the name says 'patient', which tells whose row it is"),
+        ("Personennr.", ["a", "b", "c"] * 9, "the name says 'personennr', which tells whose row it is"),
         ("x", [i % 60 + 0.5 for i in range(100)], "it is nearly unique: 60 values in 100 rows"),
         ("salary", [1000.5 + i for i in range(60)] + [None] * 40, "it is nearly unique: 60 values in 60 rows"),
         ("x", [i % 50 + 0.5 for i in range(100)], None),
