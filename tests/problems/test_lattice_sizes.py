@@ -37,7 +37,7 @@ def wide(lengths, **kwargs):
 
 
 @given(
-    st.lists(st.integers(1, 3), min_size=1, max_size=5), st.integers(0, 300), st.integers(0, 300), st.integers(1, 40)
+    st.lists(st.integers(1, 3), min_size=1, max_size=5), st.integers(0, 20), st.integers(0, 300), st.integers(1, 40)
 )
 def test_nodes_are_numbered_like_digits(lengths, start, stop, size):
     own = wide(lengths)
