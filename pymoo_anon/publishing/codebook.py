@@ -394,7 +394,7 @@ class _Answers:
 
 
 def _check_numbers(name: Name, values: list[Meaning], are_summed: bool) -> None:
-    """Raise for numbers and days that would not count as such, and warn for the sum of codes."""
+    """Refuse numbers that are texts, and warn of sums of codes."""
     # No other answer loads the words of many languages.
     from pymoo_anon.table.draft_levels import looks_like_a_date
     from pymoo_anon.table.drafts import names_codes
@@ -467,7 +467,7 @@ def _wanted(name: Name, value: Any) -> _Wanted:
 
 
 def _as_written(wanted: frozenset[str | None], texts: Set[str]) -> frozenset[str | None]:
-    """Add the other spellings of numbers, such as 170.0 of 170, where no text is spelled as asked."""
+    """Add other spellings of numbers, such as 170.0, where none is as asked."""
     found = set(wanted)
     for one in wanted - texts:
         number = None if has_leading_zero(one) else spelled(one, Decimal)
@@ -478,7 +478,7 @@ def _as_written(wanted: frozenset[str | None], texts: Set[str]) -> frozenset[str
 
 
 def number_or_day(text: str | None) -> float | None:
-    """Return the number of a text, that of a day counted from the year 1, or None."""
+    """Return the number of a text or day, or None."""
     if is_day(text):
         return float(day_of(text).toordinal())  # type: ignore[union-attr]
     found = spelled(text, float)

@@ -72,7 +72,7 @@ class SearchFolder:
 
     @property
     def named(self) -> Path:
-        """The path that names the search in commands: its project file, or its folder if it is another one."""
+        """The path that names the search in commands, a project file or a folder."""
         return self.project.path if self.folder == self.project.output else self.folder
 
     def for_audience(self, name: str | None) -> Self:

@@ -157,7 +157,7 @@ def _check_same(source: Source, found: list[str], columns: Sequence[str]) -> Non
 
 
 def csv_files(folder: Path, data: Path | None = None) -> list[Path]:
-    """Return the sorted CSV files of a folder, without hidden ones and the table."""
+    """Return the sorted CSV files of a folder, without the table."""
     return [
         path
         for path in (sorted(folder.iterdir()) if folder.is_dir() else [])
@@ -210,7 +210,7 @@ def by_column(files: Sequence[Path], source: Source, columns: Sequence[str]) -> 
 
 
 def _readings(stem: str, columns: Sequence[str], drafts: Mapping[str, str]) -> list[tuple[str, str | None]]:
-    """Return the possible columns of a file, by its own name and by ARX's."""
+    """Return the possible columns of a file by its name."""
     own = [*([stem] if stem in columns else []), *([drafts[stem]] if stem in drafts else [])]
     found: list[tuple[str, str | None]] = [(name, None) for name in dict.fromkeys(own)]
     place = stem.find(ARX)
@@ -381,7 +381,7 @@ def unmet(project: Project) -> list[str]:
 
 
 def _by_column(table: Microdata, one: Constraint) -> dict[Any, Constraint]:
-    """Return a bound on every sensitive column for each of them, and nothing for others."""
+    """Return a bound for each sensitive column."""
     by_column = {}
     for column in table.sensitive if one.objective.column is None and one.objective.every else ():
         measure = copy(one.objective)
