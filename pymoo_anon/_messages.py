@@ -76,7 +76,7 @@ def plain(text: str) -> str:
 
 @contextmanager
 def warnings_for_users() -> Iterator[list[str]]:
-    """Yield a list, which has each warning for users in one line after the block."""
+    """Yield a list, which has each warning for users after the block."""
     told: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")

@@ -30,7 +30,7 @@ _PYMOO_OPTIONS = set(signature(Algorithm.__init__).parameters) - {"self", "kwarg
 def options_of(
     algorithm: Algorithm, given: dict[str, Any], more: Collection[str] = (), **defaults: Any
 ) -> dict[str, Any]:
-    """Return the options of an algorithm with their defaults, or raise for an unknown one."""
+    """Return the options of an algorithm with their defaults."""
     if unknown := sorted(set(given) - _PYMOO_OPTIONS - set(more)):
         raise TypeError(f"{type(algorithm).__name__} takes no argument {examples(unknown)}")
     return {**defaults, **given}

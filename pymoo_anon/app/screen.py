@@ -92,7 +92,7 @@ class Screen:
         made: Callable[[], Mapping[Any, Any]] | None = None,
         then: Callable[[], object] = lambda: None,
     ) -> None:
-        """Write a field, or other values made of it, into the project file when it is left."""
+        """Write a field into the project file when it is left."""
 
         def keep() -> None:
             self.write({key: value_of(field)} if made is None else made())

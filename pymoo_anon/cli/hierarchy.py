@@ -100,7 +100,7 @@ def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str
 
 
 def _read(data: Path) -> tuple[Reading, list[str]]:
-    """Return how a table or that of a project is read, and the names of its columns."""
+    """Return the reading of a table, and its column names."""
     if is_project(data):
         project = read_project(data, decided=False)
         return project.reading, list(project.columns)

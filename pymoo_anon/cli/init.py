@@ -98,7 +98,7 @@ def _say(console: Console, made: Proposal, project: Path) -> None:
     drafts = f", {counted(n_drafts, 'draft', 'drafts')} in {project.parent / HIERARCHIES}" if n_drafts else ""
     console.print(plain(f"Written: {project}{drafts}"))
     n_others = sum(column.role == "other" for column in columns)
-    first = 'decide each role "other" there' if n_others else "read and edit both"
+    first = 'decide each role "other" there' if n_others else f"read and edit {'both' if n_drafts else 'it'}"
     if n_others > _MANY:
         first += ", or many at once by init --force --role 'PATTERN=ROLE'"
     console.print(plain(f"Next: {first}, then: {command('search', project)}"))

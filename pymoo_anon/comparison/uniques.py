@@ -85,7 +85,7 @@ class Uniqueness:
         return [f"{name} ({n:,})" for name, n in self.added.items() if n]
 
     def singled_out(self, most: int) -> list[str]:
-        """Say how many rows have a minimal unique set of each size, and name those with most rows."""
+        """Say how many rows have minimal unique sets, by size, and the greatest ones."""
         sizes = [f"{n:,} by {counted(size, 'column', 'columns')}" for size, n in self.with_minimal.items()]
         sets = self.minimal.head(most).itertuples(index=False, name=None)
         told = [f"  {n:,} by {listed(map(str, own))}" for own, n in sets]
@@ -230,7 +230,7 @@ def _uniqueness_of(names: Columns, coded: Sequence[Ints]) -> Uniqueness:
 
 
 def _sets(coded: Sequence[Ints], alone: Bools, largest: int) -> Iterator[tuple[tuple[int, ...], Ints, Bools]]:
-    """Yield sets of columns, the sizes of rows' classes, and the rows that become unique."""
+    """Yield sets of columns, sizes of classes, and newly unique rows."""
     # Only a row that is unique by all columns can be unique by some. Each set keeps the rows that it singles out.
     singled: dict[tuple[int, ...], Bools] = {(): np.zeros(int(alone.sum()), dtype=bool)}
     for size in range(1, largest + 1):

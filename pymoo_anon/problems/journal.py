@@ -156,7 +156,7 @@ def _checksum(sizes: tuple[int, ...], body: bytes) -> int:
 
 
 def _read_record(content: bytes, at: int) -> tuple[Record, int] | None:
-    """Return the record at a place, and its end, or None if it is incomplete or damaged."""
+    """Return the record at a place and its end, or None if damaged."""
     begin = at + _FRAME.size
     if len(content) < begin:
         return None
@@ -238,7 +238,7 @@ def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> s
 
 
 def _content(value: object) -> Iterator[str | Ints]:
-    """Yield what the `repr` of a table, a hierarchy or a measure may not tell."""
+    """Yield the content of a table, a hierarchy or a measure beyond its `repr`."""
     if isinstance(value, Microdata):
         for name, hierarchy in value.quasi_identifiers.items():
             yield from (repr(name), *_content(hierarchy))

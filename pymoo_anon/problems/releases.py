@@ -122,7 +122,7 @@ def fingerprint_of(word: str, parts: Ints | None) -> str:
 
 
 def point_of(release: Any) -> tuple[Any, Ints] | None:
-    """Return the problem and the point of a release, or None if it is neither choice nor pair."""
+    """Return the problem and the point of a choice or pair, else None."""
     if isinstance(release, Choice) and release.problem is not None:
         release = release.problem, release.x
     if isinstance(release, tuple) and len(release) == 2 and hasattr(release[0], "equivalence_classes"):

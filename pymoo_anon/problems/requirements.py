@@ -92,7 +92,7 @@ _TESTS: dict[type, Callable[..., ColumnRequirement]] = {
 
 
 def impossible(table: Microdata, constraints: Sequence[Constraint]) -> list[Constraint]:
-    """Return the constraints that hold of neither end: the table, and one class of all rows.
+    """Return the constraints that neither the table nor one class satisfies.
 
     Hardly any recoding keeps them: privacy is best in one class, and detail in the table.
     """

@@ -124,15 +124,21 @@ def next_steps(
 ) -> list[Step]:
     """Return the steps to the next better points.
 
+    Of several points with the next better value it is the one that loses least in the others.
+
     >>> [step] = next_steps(["k", "GLM"], [[5, 10], [7, 30]], [True, False], 0)
     >>> str(step), dict(step.gains)
     ('k = 7 costs 20 of GLM', {'k': 2.0, 'GLM': -20.0})
     """
-    given, costs = np.asarray(values, dtype=float), minimised(values, maximize)
+    given, costs, short = np.asarray(values, dtype=float), minimised(values, maximize), shortfalls(values, maximize)
     steps = []
-    for j, other in enumerate(next_better(costs, shortfalls(given, maximize))[row].tolist()):
-        if other < 0:
+    for j, own in enumerate(costs.T):
+        better = own < own[row]
+        if not better.any():
             continue
+        nearest = np.flatnonzero(own == own[better].max())
+        worse = np.delete(short[nearest] - short[row], j, axis=1)
+        other = int(nearest[first_of(np.maximum(worse, 0).sum(axis=1), worse.sum(axis=1), costs[nearest])])
         # Two infinities are equal.
         pairs = zip(costs[row].tolist(), costs[other].tolist(), strict=True)
         gains = [0.0 if mine == theirs else mine - theirs for mine, theirs in pairs]

@@ -393,16 +393,17 @@ class _Answers:
         return float((totals[n > 0] / n[n > 0]).min()) if n[-1] > 0 else nan
 
 
-def _check_numbers(name: Name, values: Sequence[Meaning], are_summed: bool) -> None:
-    """Raise for numbers and days that would not count as such, and warn for the sum of codes."""
+def _check_numbers(name: Name, values: list[Meaning], are_summed: bool) -> None:
+    """Refuse numbers that are texts, and warn of sums of codes."""
     # No other answer loads the words of many languages.
     from pymoo_anon.table.draft_levels import looks_like_a_date
     from pymoo_anon.table.drafts import names_codes
 
     texts = [value for value in values if isinstance(value, str)]
     if are_summed:
-        days, others = ([text for text in texts if holds(text)] for holds in (is_day, _is_no_number))
-        if wrong := days or (values if values and len(others) == len(values) else []):
+        days = [text for text in texts if is_day(text)]
+        are_words = len(texts) == len(values) and not any(is_number(spelled(text, float)) for text in texts)
+        if wrong := days or (values if are_words else []):
             raise ValueError(f"column {name!r} must hold numbers to be summed, got {examples(wrong)}")
     unread = [text for text in texts if number_or_day(text) is None]
     numbers, _ = read_numbers(unread, [1] * len(unread))
@@ -414,10 +415,6 @@ def _check_numbers(name: Name, values: Sequence[Meaning], are_summed: bool) -> N
         )
     if are_summed and (names_codes(str(name)) or any(map(has_leading_zero, texts))):
         warnings.warn(f"column {name!r} looks like a code: its sum and its mean tell nothing", stacklevel=4)
-
-
-def _is_no_number(text: str) -> bool:
-    return not is_number(spelled(text, float))
 
 
 def _parts_of(name: Name, labels: Any, meanings: Meanings) -> list[list[Meaning]]:
@@ -470,7 +467,7 @@ def _wanted(name: Name, value: Any) -> _Wanted:
 
 
 def _as_written(wanted: frozenset[str | None], texts: Set[str]) -> frozenset[str | None]:
-    """Add the other spellings of numbers, such as 170.0 of 170, where no text is spelled as asked."""
+    """Add other spellings of numbers, such as 170.0, where none is as asked."""
     found = set(wanted)
     for one in wanted - texts:
         number = None if has_leading_zero(one) else spelled(one, Decimal)
@@ -481,7 +478,7 @@ def _as_written(wanted: frozenset[str | None], texts: Set[str]) -> frozenset[str
 
 
 def number_or_day(text: str | None) -> float | None:
-    """Return the number of a text, that of a day counted from the year 1, or None."""
+    """Return the number of a text or day, or None."""
     if is_day(text):
         return float(day_of(text).toordinal())  # type: ignore[union-attr]
     found = spelled(text, float)

@@ -210,7 +210,7 @@ def _are_ends(clip: Any) -> bool:
 
 
 def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
-    """Raise if columns that may identify a person, alone or together, are kept without a reason."""
+    """Refuse kept columns that may identify a person without a reason."""
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
         return

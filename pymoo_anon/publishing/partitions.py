@@ -74,7 +74,7 @@ class _Work(NamedTuple):
     max_rows: int
 
     def recoded(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Recode and count again the rows of one partition, and note the measures or a refusal."""
+        """Recode one partition, count it again, and note measures or a refusal."""
         aliases = [*rows]
         own = rows.set_axis(pd.Index(self.names, tupleize_cols=False), axis="columns")
         try:
@@ -230,7 +230,7 @@ def _number_of(splits: _Splits, part: int) -> Any:
 def _best_split_by(
     alias: str, name: Name, hierarchy: Hierarchy, places: Mapping[str, int], counts: pd.DataFrame, least: int
 ) -> tuple[float, str, list[list[str]]]:
-    """Return the gain of splitting a partition by a column, the column, and the texts of each child."""
+    """Return the best split of a partition: gain, column, and texts of each child."""
     codes = np.array([places[text] for text in counts.text])
     table = Microdata.from_codes({name: hierarchy}, [codes], counts.n.to_numpy(), {}, {})
     trees = Trees.of(table.tuples, [hierarchy.nodes])

@@ -241,10 +241,12 @@ def decoded_point(
 
 
 def complete_rows(source: Renamed, table: Microdata) -> Frame:
-    """Return the rows of a table, without missing values unless it knows them."""
+    """Return the rows of a table, without missing values unless it holds them."""
     frame = source.frame
     for name, domain in table.tuples.domains.items():
-        if None not in domain and name in source.names:
+        # A hierarchy may know a missing value where rows without a value were left out.
+        holds = None in domain and bool((table.tuples.columns[name].values == domain.index(None)).any())
+        if name in source.names and not holds:
             frame = frame.filter(~missing(frame, source.alias(name)))
     return frame
 

@@ -54,7 +54,7 @@ def top_down(trees: Trees, k: int, price: float = 0.0, enough: int = 1, method: 
 
 
 def first_split(trees: Trees, k: int) -> tuple[float, Ints]:
-    """Return the gain of splitting the root of the only attribute, and the part of every tuple.
+    """Return the gain of splitting the only attribute, and each tuple's part.
 
     No gain is 0. A part has k rows. (n_tuples,) int64, a node for each part of its own, and -1 for the rest.
     """

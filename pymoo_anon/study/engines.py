@@ -375,7 +375,7 @@ def _read_csv(
 
 
 def _duckdb_table(path: Path, dialect: Dialect, encoding: str | None, empty: Sequence[str]) -> Any:
-    """Return the columns of a CSV file, `column 0`, ..., with some texts as missing values."""
+    """Return the columns of a CSV file, `column 0`, `column 1`, ..."""
     n_columns = len(dialect.names)
     with _as_utf8(path, encoding) as plain:
         if plain is not None and _is_plain(plain, dialect):

@@ -72,7 +72,7 @@ class SearchFolder:
 
     @property
     def named(self) -> Path:
-        """Project file of the search, or its folder if the project names another."""
+        """The path that names the search in commands, a project file or a folder."""
         return self.project.path if self.folder == self.project.output else self.folder
 
     def for_audience(self, name: str | None) -> Self:

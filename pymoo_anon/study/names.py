@@ -274,7 +274,7 @@ def checksum(path: Path) -> str:
 
 
 def header_of(table: object, names: Sequence[str]) -> list[str]:
-    """Return the names of the columns of a table, one for the first and the last.
+    """Return the column names, with one for a nameless first or last column.
 
     R and pandas write the names of rows under no name, and spreadsheets end lines with a separator.
     """

@@ -358,7 +358,7 @@ class KnownColumns(NamedTuple):
 
 
 def known_columns(data: str, asked: Sequence[str] = (), option: str = "--column") -> KnownColumns:
-    """Open a table or that of a project with the columns that others may know.
+    """Open a table with the columns that others may know.
 
     These are the columns asked for, else the quasi-identifiers of the project, else the guessed ones.
     """
@@ -449,7 +449,7 @@ def _proposed(columns: Sequence[ColumnProposal]) -> list[str]:
 
 
 def _odd_of(column: ColumnProposal) -> dict[Any, int]:
-    """Return the odd values of a draft, or else texts among numbers that say "missing"."""
+    """Return the odd values of a draft, or texts among its numbers."""
     if column.draft is not None and column.draft.odd:
         return dict(column.draft.odd)
     if column.profile.is_sampled:

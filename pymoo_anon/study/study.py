@@ -209,7 +209,7 @@ def report_of(study: Study, external: bool) -> Path:
 
 @contextmanager
 def _written(study: Study, made: Recoded, target: Source, new: Path) -> Iterator[tuple[Any, str, list[Path]]]:
-    """Write a release, and yield the table read again, its checksum, and a list for moved files."""
+    """Write a release, and yield it read again, with its checksum."""
     moved: list[Path] = []
     if target.table is None:
         write_table(made.frame, new, made.counted)
@@ -472,7 +472,7 @@ def all_together(study: Study) -> tuple[int, Together | None]:
 
 
 def _of_today(study: Study, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return evidence with the other releases that are there by now, and the joint classes of all."""
+    """Return evidence with the other releases of today and their joint classes."""
     different = _different(study)
     joint, files = _together(study, different), told["checksums"]["output"]
     if joint is None:
@@ -499,7 +499,7 @@ def _different(study: Study) -> list[Released]:
 
 
 def classes_of_file(study: Study, file: Path) -> tuple[EquivalenceClasses, str]:
-    """Return the classes of a recorded release, and the fate of its suppressed rows."""
+    """Return the classes of a recorded release, and its suppression."""
     for one in reversed(study.releases):
         if (path := study.path_of(one)).is_file() and file.samefile(path):
             if checksum(file) != one.sha256:
@@ -509,7 +509,7 @@ def classes_of_file(study: Study, file: Path) -> tuple[EquivalenceClasses, str]:
 
 
 def _together(study: Study, releases: Sequence[Released]) -> Together | None:
-    """Return the joint classes, or None if they are not several or cannot be made again."""
+    """Return the joint classes of several releases, or None."""
     if len(releases) < 2:
         return None
     try:

@@ -43,7 +43,21 @@ def table_of(project: Project) -> Microdata:
     roles = project.sensitive, project.label, project.missing
     others = project.with_role("sensitive", "label", "person")
     frame = open_table(project.reading, [*hierarchies, *others], list(project.columns))
-    return Microdata.from_frame(frame, hierarchies, *roles, person=project.person)
+    table = Microdata.from_frame(frame, hierarchies, *roles, person=project.person)
+    if project.missing == "drop":
+        _tell_left_out(frame, table)
+    return table
+
+
+def _tell_left_out(frame: Any, table: Microdata) -> None:
+    # Loaded late: a front is read without its table.
+    import narwhals as nw
+
+    from pymoo_anon.table.frames import totals
+
+    [n_rows] = totals(nw.from_native(frame), rows=nw.len())
+    if n_rows > table.n_rows:
+        warnings.warn(f"{n_rows - table.n_rows:,} of {n_rows:,} rows left out for a missing value", stacklevel=3)
 
 
 def columns_of(source: Source) -> list[str]:
@@ -143,7 +157,7 @@ def _check_same(source: Source, found: list[str], columns: Sequence[str]) -> Non
 
 
 def csv_files(folder: Path, data: Path | None = None) -> list[Path]:
-    """Return the sorted CSV files of a folder, without hidden ones and the table."""
+    """Return the sorted CSV files of a folder, without the table."""
     return [
         path
         for path in (sorted(folder.iterdir()) if folder.is_dir() else [])
@@ -196,7 +210,7 @@ def by_column(files: Sequence[Path], source: Source, columns: Sequence[str]) -> 
 
 
 def _readings(stem: str, columns: Sequence[str], drafts: Mapping[str, str]) -> list[tuple[str, str | None]]:
-    """Return the possible columns of a file, by its own name and by ARX's."""
+    """Return the possible columns of a file by its name."""
     own = [*([stem] if stem in columns else []), *([drafts[stem]] if stem in drafts else [])]
     found: list[tuple[str, str | None]] = [(name, None) for name in dict.fromkeys(own)]
     place = stem.find(ARX)
@@ -367,7 +381,7 @@ def unmet(project: Project) -> list[str]:
 
 
 def _by_column(table: Microdata, one: Constraint) -> dict[Any, Constraint]:
-    """Return a bound on every sensitive column for each of them, and nothing for others."""
+    """Return a bound for each sensitive column."""
     by_column = {}
     for column in table.sensitive if one.objective.column is None and one.objective.every else ():
         measure = copy(one.objective)

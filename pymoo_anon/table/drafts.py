@@ -103,7 +103,7 @@ def draft_hierarchy(
 
 
 def names_codes(name: str) -> bool:
-    """Tell whether the name of a column says that its numbers are codes or names of something.
+    """Tell whether a column's name says that its numbers are codes.
 
     >>> names_codes("ZIP"), names_codes("sex"), names_codes("age")
     (True, True, False)

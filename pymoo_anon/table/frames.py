@@ -71,7 +71,7 @@ class Combinations:
 
 
 def opened(frame: Any) -> tuple[Any, list[str]]:
-    """Return a frame of narwhals with its column names, or raise if it cannot tell them apart."""
+    """Return a frame of narwhals with its column names, which must differ."""
     try:
         table = nw.from_native(frame)
         names = table.collect_schema().names()
@@ -221,7 +221,7 @@ def totals(frame: Frame, **expressions: Any) -> list[int]:
 
 
 def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) -> Combinations:
-    """Group a frame by some columns in its engine, and fetch at most so many groups."""
+    """Group a frame by columns in its engine, and fetch the groups."""
     if isinstance(frame, Renamed):
         aliases, table = [frame.alias(name) for name in names], frame.frame
         table = table.select(nw.col(*aliases, *_counts(table)))
@@ -271,7 +271,7 @@ def _encoded(array: Any) -> tuple[Ints, Any]:
 
 
 def row_codes(column: Any) -> Ints:
-    """Encode an eager column by how its values are written, -1 for missing values."""
+    """Encode an eager column by its spelling, -1 for missing values."""
     native, dtype = column.to_native(), column.dtype
     if isinstance(native, pd.Series):
         return np.where(native.isna(), -1, _key(native) if native.dtype == object else pd.factorize(native)[0])
@@ -283,7 +283,7 @@ def row_codes(column: Any) -> Ints:
 
 
 def grouping_of(columns: Iterable[Array], weights: Ints) -> tuple[Ints, Ints]:
-    """Return the first row of each distinct one, and how many rows it stands for."""
+    """Return the first row of each distinct one, and their numbers."""
     keys = keyed(columns)
     # Equal rows of a release stand together: such runs are much fewer than rows.
     runs = np.append(0, 1 + np.flatnonzero(keys[1:] != keys[:-1]))[: len(keys)]

@@ -247,7 +247,7 @@ _Found: TypeAlias = tuple[str, str] | None
 
 
 class _Forms:
-    """Profile of a column, words of its name, and forms that nearly all its values have."""
+    """Profile of a column, words of its name, and forms of its values."""
 
     def __init__(self, profile: Profile) -> None:
         self.profile, self.words = profile, split_words(str(profile.name))
@@ -477,7 +477,7 @@ def equal_columns(frame: Any, profiles: Sequence[Profile]) -> dict[Name, Name]:
 
 
 def nearly_empty_rows(frame: Any, profiles: Sequence[Profile]) -> tuple[int, list[Any]]:
-    """Count the rows in which most columns hold nothing, and return the values of the fullest one.
+    """Count the rows that are nearly empty, and return the fullest one.
 
     They are mostly totals, notes and blank lines. Where they are not rare, the count is 0. Of many columns the first
     ones decide.

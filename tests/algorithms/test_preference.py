@@ -284,8 +284,7 @@ def weighted(preferences=POINTS, **kwargs):
 
 def test_names_of_points():
     assert weighted().objective_names == ("achievement of (0.2, 1)", "achievement of (0.5, 0.1)", "k")
-    assert repr(weighted().objectives[1]) == f"PreferredPoint((0.5, 0.1), {WEIGHTS.tolist()})"
-    assert repr(PreferredPoint((0.5, 0.1))) == "PreferredPoint((0.5, 0.1))"
+    assert repr(weighted().objectives[1]) == "PreferredPoint((0.5, 0.1))"
     assert weighted().steps.tolist() == [0.001, 0.001, 1]
 
 

@@ -38,6 +38,10 @@ def searched_once(request, tmp_path_factory):
     return folder
 
 
+#: What holds of every kind of search is tried with one.
+of_any_kind = pytest.mark.parametrize("searched_once", ["levels"], indirect=True)
+
+
 @pytest.fixture
 def project(searched_once, folder):
     """Search 120 persons, for two audiences."""
@@ -48,12 +52,17 @@ def project(searched_once, folder):
 def searched(audiences=AUDIENCES, **options):
     write_persons()
     write_project_of_persons(**options)
-    with Path("mine.toml").open("a", encoding="utf-8") as file:
-        file.write(audiences)
+    add(audiences)
     run("search", "mine.toml")
     return "mine.toml"
 
 
+def add(text):
+    with Path("mine.toml").open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+@of_any_kind
 def test_a_project_in_another_folder_has_its_releases_beside_it(project, monkeypatch):
     folder = Path.cwd()
     monkeypatch.chdir(folder.parent)
@@ -142,6 +151,7 @@ def test_a_replaced_release_refuses_no_other_audience(folder):
     assert "joint k = 4" in run("verify", project)
 
 
+@of_any_kind
 def test_a_release_to_an_audience_that_the_project_forgot_does_not_hold(project):
     for name in ("public", "research"):
         run("release", project, "--audience", name)
@@ -175,6 +185,7 @@ def test_bounds_of_an_audience_hold_jointly(folder):
     assert list(problem.constraints) == [*bounds, *(KAnonymity(joint=True) >= one.bound for one in bounds)]
 
 
+@of_any_kind
 def test_other_audiences_are_refused(project):
     for name in ("release", "report"):
         told = run(name, project, "--audience", "press", code=2)
@@ -200,6 +211,7 @@ def test_impossible_audiences_are_refused_in_a_sentence(bounds, message, folder)
     assert len(told.splitlines()) == 1
 
 
+@of_any_kind
 def test_an_audience_of_any_name_has_a_file_and_its_errors_name_it(project):
     edit(project, AUDIENCES, f'{AUDIENCES}\n[[audience]]\nname = "A/B"\nrequire = "nope>=2"\n')
     assert read_project(Path(project)).for_audience("A/B").documents.name.endswith("-A_B.csv")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command import FILES, SMALL, front, interrupt, record, refused, run, search, without_compiling, write_own_table
+from processes import python
 
 from pymoo_anon import _files
 from pymoo_anon._files import alone
@@ -120,7 +121,7 @@ main()
 
 @pytest.mark.parametrize("arguments", [[], pytest.param(["--verbose"], marks=pytest.mark.slow)])
 def test_a_reader_that_leaves_loses_nothing(arguments):
-    done = subprocess.run([sys.executable, "-c", CLOSED, *arguments], capture_output=True, text=True, check=False)
+    done = python("-c", CLOSED, *arguments)
     assert (done.returncode, without_compiling(done.stderr)) == (0, "")
     assert sorted(os.listdir("front")) == FILES
 

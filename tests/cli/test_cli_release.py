@@ -6,8 +6,6 @@ import json
 import shlex
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
@@ -15,6 +13,7 @@ import pandas as pd
 import pytest
 from command import OF_OWN_TABLE, command, made_in, refused, run, without_compiling
 from command import write_project as write_any
+from processes import python
 
 from pymoo_anon.publishing import read_evidence
 from pymoo_anon.study.engines import kind_of, write_table
@@ -159,7 +158,7 @@ def test_spark_writes_the_same_file():
     expected = rows_of(RELEASE)
     write_project(engine="spark", release="out2.csv")
     code = "import sys; from pymoo_anon.cli import main; sys.argv = ['pymoo-anon', 'release', 'mine.toml']; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = python("-c", code)
     assert done.returncode == 0, done.stderr
     assert rows_of(Path("out2.csv")) == expected
 
@@ -259,7 +258,7 @@ finally:
 
 def loaded(*arguments):
     """Run a command in a process, and return its output and the loaded modules."""
-    done = subprocess.run([sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=True)
+    done = python("-c", LOADED, *arguments)
     return " ".join(done.stdout.split()), without_compiling(done.stderr).split()
 
 
@@ -385,7 +384,7 @@ main()
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGTERM", "SIGINT"])
 def test_a_release_that_is_killed_leaves_no_file_under_its_name(name, number):
     code = KILLED.format(name=name, signal=number)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = python("-c", code)
     assert done.returncode == (-signal.SIGKILL if number == "SIGKILL" else 130), done.stderr
     assert not RELEASE.exists()
     assert not EVIDENCE.exists()

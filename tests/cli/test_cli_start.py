@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command import FILES, without_compiling
+from processes import python
 
 import pymoo_anon
 from pymoo_anon.cli.console import COMPILING
@@ -72,8 +73,7 @@ runpy.run_module("pymoo_anon", run_name="__main__")
 
 
 def test_what_a_module_that_is_run_has_loaded_is_never_looked_through():
-    command = [sys.executable, "-c", AS_MODULE, "search", "--rows", "100", "--generations", "3"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = python("-c", AS_MODULE, "search", "--rows", "100", "--generations", "3")
     assert done.stdout.endswith("GC True True\n")
     assert without_compiling(done.stderr) == ""
     assert sorted(os.listdir("front")) == FILES
@@ -91,11 +91,8 @@ atexit.register(lambda: print("COMPILED", *[f"{one.__module__}.{one.__name__}" f
 
 @pytest.mark.slow
 def test_a_first_search_compiles_little_and_says_so_and_a_second_nothing(tmp_path):
-    command = [sys.executable, "-c", COMPILED + MAIN, "search", "--rows", "300"]
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    first, second = (
-        subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in range(2)
-    )
+    call = ["-c", COMPILED + MAIN, "search", "--rows", "300"]
+    first, second = (python(*call, NUMBA_CACHE_DIR=str(tmp_path / "cache")) for _ in range(2))
     compiled = first.stdout.split("COMPILED")[-1].split()
     # Each takes about a fifth of a second. Literal arguments and arrays of two layouts compile a loop twice.
     assert 20 < len(compiled) <= 54, compiled
@@ -122,7 +119,7 @@ late.nothing
 
 
 def test_a_late_module_loads_with_its_first_name():
-    done = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=False)
+    done = python("-c", LATE)
     assert done.stderr.endswith("AttributeError: module 'wave' has no attribute 'nothing'\n")
 
 
@@ -152,7 +149,7 @@ main()
 @pytest.mark.parametrize("number", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
 def test_ctrl_c_while_modules_load(module, number):
     code = INTERRUPTED.replace("SIGINT", number)
-    done = subprocess.run([sys.executable, "-c", code, module], capture_output=True, text=True, check=False)
+    done = python("-c", code, module)
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "Interrupted: nothing was written.\n"
     assert os.listdir() == []
@@ -184,5 +181,5 @@ def test_ctrl_c_that_is_swallowed_is_not_lost(tmp_path, move):
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "file").write_text("made")
     code = SWALLOWED.replace("MOVE", move)
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = python("-c", code, cwd=tmp_path)
     assert (done.stdout, done.stderr) == ("130 False\n", "Interrupted: nothing was written.\n")

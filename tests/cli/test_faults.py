@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from command import FILES, interrupt, record, run, search, without_compiling
+from processes import python
 
 #: Moments at which a search is killed.
 MOMENTS = [0, *(pytest.param(moment, marks=pytest.mark.slow) for moment in range(1, 6))]
@@ -156,8 +157,7 @@ os.write = write
 
 def test_a_full_disk_stops_a_search_with_one_line(fronts):
     arguments = SEARCHES["pbgea"]
-    command = [sys.executable, "-c", FULL + RUN.replace("PAUSE", "0"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = python("-c", FULL + RUN.replace("PAUSE", "0"), *arguments)
     assert done.returncode == 2, done.stderr
     hint = "make room there, or name another folder"
     told = f"Error: front: nothing can be written there: No space left on device; {hint}\n"

@@ -154,6 +154,11 @@ def test_few_lines_are_said_of_any_table(n_columns):
     ]
 
 
+def test_without_drafts_the_project_file_alone_is_edited():
+    Path("same.csv").write_text("age\n" + "31\n" * 30)
+    assert run("init", "same.csv").endswith("\nNext: read and edit it, then: pymoo-anon search same.toml\n")
+
+
 @pytest.mark.parametrize("columns", [40, 80, 200])
 def test_no_line_of_names_is_longer_than_the_terminal(monkeypatch, columns):
     console = Console(width=columns, file=io.StringIO())

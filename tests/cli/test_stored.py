@@ -5,8 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import made_in, record, refused, run, write_persons, write_project_of_persons
+from processes import python
 from raw_tables import raw_problem
 
 from pymoo_anon.engine.classes import marked_class
@@ -132,17 +131,14 @@ app(["search", "mine.toml"])
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
 def test_a_search_that_is_killed_while_it_writes_leaves_no_half_file(project):
-    def killed():
-        assert subprocess.run([sys.executable, "-c", KILLED], check=False).returncode == -signal.SIGKILL
-
     before = {path.name: path.read_bytes() for path in Path("mine-front").iterdir()}
-    killed()
+    assert python("-c", KILLED).returncode == -signal.SIGKILL
     assert {path.name: path.read_bytes() for path in Path("mine-front").glob("*.*") if path.name in before} == before
     told([("pick", "mine.toml", "--require", "k>=3"), ("release", "mine.toml"), ("report", "mine.toml")])
     for path in list(Path("mine-front").iterdir()):
         if path.name in before:
             path.unlink()
-    killed()
+    assert python("-c", KILLED).returncode == -signal.SIGKILL
     assert not STORED.exists()
     assert "search mine.toml --resume writes it" in refused("pick", "mine.toml")
     run("search", "mine.toml", "--resume")

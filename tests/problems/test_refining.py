@@ -62,13 +62,9 @@ def check(problem, x, method="bottom-up"):
 @given(st.data())
 def test_no_cell_is_coarser_and_nobody_less_protected(data):
     rule = data.draw(st.sampled_from([0, 0.05, 0.3, Below(3)]))
-    problem = LatticeProblem(census_of_the_tests(), [*GOALS, *HELD], rule)
+    problem = LatticeProblem(make_census(120), [*GOALS, *HELD], rule)
     x = np.array([data.draw(st.integers(0, most)) for most in problem.lengths.tolist()])
     check(problem, x, data.draw(st.sampled_from(["bottom-up", "top-down"])))
-
-
-def census_of_the_tests():
-    return make_census(120)
 
 
 @pytest.mark.parametrize("method", ["bottom-up", "top-down"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from work import work_of
 
-from pymoo_anon.problems.tradeoffs import first_of, knee_of, minimised, next_better, shortfalls, steadiness
+from pymoo_anon.problems.tradeoffs import first_of, knee_of, minimised, next_better, next_steps, shortfalls, steadiness
 
 
 def test_shortfalls_count_in_logarithms_what_spans_more_than_two_decades():
@@ -74,6 +74,13 @@ def test_the_first_of_rows(rows):
     expected = min(range(len(rows)), key=lambda row: (rows[row], row))
     assert first_of(values) == expected
     assert first_of(values[:, 0], values[:, 1:]) == expected
+
+
+def test_a_step_leads_to_the_point_that_costs_least():
+    # The third point is best in sum, as its k is so great.
+    values = [[1, 5, 10], [2, 9, 15], [2, 5000, 55], [3, 4, 100]]
+    steps = next_steps(["l", "k", "GLM"], values, [True, True, False], 0)
+    assert [(step.better_in, step.row) for step in steps] == [("l", 1), ("k", 1)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=10), st.data())

@@ -1,6 +1,5 @@
 """Refusals of choices, releases, recounts, evidence and reports, with their sentences."""
 
-import operator
 import os
 from dataclasses import replace
 from pathlib import Path

@@ -105,3 +105,10 @@ def test_a_missing_value_gets_the_label_of_its_group():
     problem = LatticeProblem(Microdata.from_frame(frame, ways, missing="keep"), [KAnonymity(), GeneralLossMetric()])
     assert release(frame, problem, [1]).frame["age"].tolist() == ["known", "known", "unknown", "unknown"]
     assert release(frame, problem, [0]).frame["age"].tolist()[:2] == ["a", "a"]
+
+
+def test_rows_without_a_value_stay_left_out_though_their_hierarchy_knows_such():
+    frame = pd.DataFrame({"age": [None, "b", "a", "a"]})
+    ways = {"age": Hierarchy([[None, "a", "b"], ["*", "*", "*"]])}
+    problem = LatticeProblem(Microdata.from_frame(frame, ways, missing="drop"), [KAnonymity(), GeneralLossMetric()])
+    assert release(frame, problem, [1]).frame["age"].tolist() == ["*", "*", "*"]

@@ -87,7 +87,7 @@ def charts(subject: Subject, kinds: Collection[str]) -> dict[str, Spec]:
 
 
 def front_chart(subject: Subject, rows: Sequence[Row]) -> dict[str, Any]:
-    """Return labels of points by row of the front's table, axes, and the axes shown first."""
+    """Return labels of points by row, axes, and the axes shown first."""
     shown, every = labelling(subject), measures(subject)
     order = [one.measure for one in every]
     x, *others = [order.index(objective) for objective in axes_of(subject.front.objectives)]

@@ -181,7 +181,7 @@ def _valued(subject: Subject, name: str, value: Any) -> Cell:
 
 
 def not_stated(subject: Subject) -> str:
-    """Name the missing entries of the head, if any, and the section to fill in."""
+    """Name the missing entries of the head, and where to fill them in."""
     missing = [words for key, words in ABOUT.items() if not subject.about.get(key)]
     if not missing:
         return ""

@@ -205,7 +205,7 @@ def _said(subject: Subject, told: list[tuple[str, Inference]]) -> list[str]:
 
 
 def revealed(subject: Subject, told: Iterable[tuple[str, Inference]]) -> str:
-    """Count the rows in classes of a single value, in words if there are any."""
+    """Say how many rows are in classes of a single value."""
     alone = [
         f"{name} of {subject.rows(one.n_certain)} ({share_text(one.certain)})" for name, one in told if one.n_certain
     ]
