@@ -83,7 +83,7 @@ def test_a_c_of_many_digits_holds_billions_of_rows():
     assert [RecursiveCLDiversity("s", c).evaluate(classes)[0] for c in (1, 1.5, 92233.720369, 1e-9)] == [1, 2, 2, 1]
 
 
-@pytest.mark.parametrize("weights", [[1e30, 1], [1, 1e300]])
+@pytest.mark.parametrize("weights", [[1e30, 1], [1, 1e100]])
 def test_a_weight_beyond_whole_numbers_costs_nothing_where_nothing_is_lost(weights):
     table = Microdata.from_frame(pd.DataFrame({"p": [0, 1], "q": [0, 1]}), dict.fromkeys("pq", Hierarchy.flat([0, 1])))
     problem = LatticeProblem(table, [GeneralLossMetric(weights)])
