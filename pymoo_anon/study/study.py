@@ -422,9 +422,9 @@ def _commands_of(study: Study, choice: Choice, asked: Mapping[str, Any]) -> list
 def _typed(study: Study) -> dict[str, Any]:
     """Return the options of a search that its project file does not give."""
     project, typed = study.project, dict[str, Any]()
-    usual = record_of(project.settings())
-    for name, value in study.record["options"].items():
-        if value not in (None, usual.get(name)) and name not in ("output", "verbose"):
+    for name, usual in record_of(project.settings()).items():
+        value = study.record["options"].get(name)
+        if value not in (None, usual) and name not in ("output", "verbose"):
             typed[name] = value if isinstance(value, bool | list) else str(value)
     if "require" in typed:
         typed["require"] = [one for one in typed["require"] if one not in project.adversaries]

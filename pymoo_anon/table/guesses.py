@@ -57,7 +57,7 @@ class Guess(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """Distinct values of a column with their counts, and what they look like.
+    """Distinct values of a column with their counts, and its guess.
 
     None among them stands for missing values. Of too many values it holds a sample, without counts.
     """
