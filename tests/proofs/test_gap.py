@@ -28,7 +28,9 @@ def true_gap(F, front):
     for i, member in enumerate(F):
         for j in range(F.shape[1]):
             for point in front:
-                if all(point[o] <= member[o] for o in range(F.shape[1]) if o != j):
+                # Infinite values that are equal have no distance.
+                others = [o for o in range(F.shape[1]) if o != j]
+                if member[j] > point[j] and (point[others] <= member[others]).all():
                     widest[i, j] = max(widest[i, j], member[j] - point[j])
     return widest
 
