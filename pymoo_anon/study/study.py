@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -386,7 +386,20 @@ def _remember(study: Study, done: Released, earlier: Sequence[Released], told: T
         path.write_text(json.dumps([one._asdict() for one in study.releases], indent=2) + "\n", encoding="utf-8")
     for one in earlier:
         # The caller of `release` is warned.
-        warnings.warn(_warning_of(one, _is_latest(study, one), told, len(earlier)), stacklevel=3)
+        warnings.warn(_warning_of(one.file, _is_latest(study, one), told, len(earlier)), stacklevel=3)
+    for file in _of_other_searches(study, done):
+        warnings.warn(_warning_of(file, True, None, 1), stacklevel=3)
+
+
+def _of_other_searches(study: Study, done: Released) -> Iterator[str]:
+    """Yield the releases of the table beside a new one that the study did not make."""
+    known, data = {Path(one.file).name for one in study.releases}, study.record["project"]["data"]
+    for path in sorted(study.path_of(done).parent.glob(beside(Path("*"), EVIDENCE).name)):
+        # Files of other programs may have such a name.
+        with suppress(ValueError):
+            told = read_evidence(path)["checksums"]
+            if data is not None and data in told["input"].values() and not known & {*told["output"]}:
+                yield from told["output"]
 
 
 def _checksums_of(study: Study, output: Mapping[str, str]) -> dict[str, Any]:
@@ -431,9 +444,9 @@ def _typed(study: Study) -> dict[str, Any]:
     return typed if study.named == project.path else {**typed, "output": study.folder}
 
 
-def _warning_of(one: Released, is_current: bool, told: Together | None, n_others: int) -> str:
+def _warning_of(file: str, is_current: bool, told: Together | None, n_others: int) -> str:
     is_another = "is another release of this table" if is_current else "was another release of this table until now"
-    who = f"{one.file} {is_another}. Whoever has {'both' if n_others == 1 else 'all of them'}"
+    who = f"{file} {is_another}. Whoever has {'both' if n_others == 1 else 'all of them'}"
     if told is None:
         return f"{who} can compare them, and find people that none of them reveals alone: publish only one"
     return f"{who} and links their rows sees {told}{': publish only one' * (told.k == 1)}"

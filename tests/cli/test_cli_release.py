@@ -325,6 +325,18 @@ def test_another_point_of_the_same_front_warns_and_is_named_in_the_evidence():
     assert first["joint"] is None
 
 
+def test_a_release_of_another_search_warns():
+    run("release", "mine.toml", "--row", "1")
+    Path("odd.evidence.json").write_text("{}", encoding="utf-8")
+    run("search", "mine.toml", "--output", "other")
+    made = command("release", "other", "--row", "1", "--output", "out_other.csv")
+    assert made.exit_code == 0, made.stderr
+    assert made.stderr == (
+        "Warning: out.csv is another release of this table. Whoever has both can compare them, and find people that "
+        "none of them reveals alone: publish only one\n"
+    )
+
+
 def test_verify_counts_all_that_was_released_and_names_each():
     run("release", "mine.toml", "--row", "1")
     run("release", "mine.toml", "--row", "2", "--output", "out_other.csv", *ANYWAY)
