@@ -366,7 +366,7 @@ class Front:
             if nearest is None:
                 raise ValueError(
                     f"the front must have a knee, and each of its {len(left)} points is the worst in one of the "
-                    "objectives; best or weights can choose"
+                    "objectives; choose by the loss or by weights"
                 )
             return asked.choice(int(left[nearest]), f"the knee of {among}")
         keys, said = asked.weighted(left, weights) if weights else asked.best(left, best)

@@ -238,8 +238,8 @@ def _even_rows(path: Path, dialect: Dialect, encoding: str | None) -> Iterator[l
         # R's write.table names no column for the names of rows.
         hint = "; if the first field names the row, name that column, too" * (shapes == {(n_fields + 1, True)})
         raise ValueError(
-            f"{path} must have {counted(n_fields, 'field', 'fields')} in every row, {header}; got {counts} "
-            f"fields in {len(uneven)} of its rows: rows {examples(uneven)}{hint}"
+            f"{path} must have {counted(n_fields, 'field', 'fields')} in every row, {header}; got {counts} in "
+            f"{'row' if len(uneven) == 1 else 'rows'} {examples(uneven)}{hint}"
         )
 
 

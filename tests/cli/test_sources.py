@@ -212,7 +212,7 @@ def test_a_file_without_names_has_as_many_fields_as_the_names_that_are_given(tmp
         ("39", "State-gov", "<=50K"),
         ("50", None, ">50K"),
     ]
-    with pytest.raises(ValueError, match="must have 2 fields in every row, one for each of the names; got 3 fields"):
+    with pytest.raises(ValueError, match="must have 2 fields in every row, one for each of the names; got 3"):
         opened(path, names=("age", "work"))
 
 
