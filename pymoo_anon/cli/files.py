@@ -74,14 +74,14 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
             uses = compare_uses(CountQueries(study.table), dict(zip(names, (first, second), strict=True)), dropped)
             found, people = found.join(uses), better_off(first, second)
     tell(console, f"Classes by {listed(columns)}.")
-    print_rows(console, ["", *names], _rows_of(found), right=names)
+    print_rows(console, ["", *names], _differences(found), right=names)
     for own in people:
         told = f"{own.first:,} rows are better off with {names[0]}, {own.second:,} with {names[1]}"
         tell(console, f"By {own.property} {told}, {own.equal:,} with neither.")
         tell(console, f"  {names[0]} is {listed(f'{verdict} by {judge}' for judge, verdict in own.verdicts.items())}.")
 
 
-def _rows_of(found: pd.DataFrame) -> Iterator[list[str]]:
+def _differences(found: pd.DataFrame) -> Iterator[list[str]]:
     for name in map(str, found):
         write = percent if name in _SHARE_WORDS else number
         heading = f"rows in classes {name}" if name.startswith("below") else _SHARE_WORDS.get(name, name)

@@ -87,7 +87,7 @@ def _others(folder: Path, files: Mapping[str, str]) -> str:
 
 
 def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str], Path]:
-    reading, every = _read(request.data)
+    reading, every = _reading_of(request.data)
     if is_project(request.data):
         project = read_project(request.data, decided=False)
         # A column that the project does not name yet can have a draft, too.
@@ -99,7 +99,7 @@ def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str
     return reading, names, dict(zip(every, file_names(every), strict=True)), folder
 
 
-def _read(data: Path) -> tuple[Reading, list[str]]:
+def _reading_of(data: Path) -> tuple[Reading, list[str]]:
     """Return the reading of a table, and its column names."""
     if is_project(data):
         project = read_project(data, decided=False)
@@ -125,7 +125,7 @@ def run_check(request: CheckRequest, console: Console) -> None:
     known: list[tuple[Path, list[Any] | None]] = [(file, None) for file in files]
     if request.data is not None:
         with working("Reading the table"):
-            reading, names = _read(request.data)
+            reading, names = _reading_of(request.data)
             found = by_column(files, reading.source, names)
             frame = at_hand(open_table(reading, list(found)))
         known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for name, file in found.items()]

@@ -228,7 +228,7 @@ def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> s
     ]
     if problem.space_fingerprint:
         words.append(problem.space_fingerprint)
-    content = [*words, *_content(table), *(one for measure in problem.measured for one in _content(measure))]
+    content = [*words, *(one for own in (table, *problem.measured) for one in _beyond_repr(own))]
     for text in (one for one in content if isinstance(one, str)):
         made.update(hashlib.sha256(text.encode("utf-8", "backslashreplace")).digest())
     for array in (one for one in content if not isinstance(one, str)):
@@ -237,11 +237,11 @@ def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> s
     return made.hexdigest()
 
 
-def _content(value: object) -> Iterator[str | Ints]:
+def _beyond_repr(value: object) -> Iterator[str | Ints]:
     """Yield the content of a table, a hierarchy or a measure beyond its `repr`."""
     if isinstance(value, Microdata):
         for name, hierarchy in value.quasi_identifiers.items():
-            yield from (repr(name), *_content(hierarchy))
+            yield from (repr(name), *_beyond_repr(hierarchy))
         # The value counts of the quasi-identifiers are the distinct tuples themselves.
         for name, column in value.tuples.columns.items():
             yield from (repr(name), repr(value.tuples.domains[name]), column.starts, column.values, column.counts)
@@ -249,7 +249,7 @@ def _content(value: object) -> Iterator[str | Ints]:
         yield from (repr(value.labels), value.groups)
     elif isinstance(value, Objective):
         for name, own in vars(value).items():
-            yield from (name, *_content(own))
+            yield from (name, *_beyond_repr(own))
     elif isinstance(value, str | bytes | int | float | tuple | list | dict | np.ndarray):
         # Other objects may have a `repr` with their place in memory.
         yield repr(value.tolist() if isinstance(value, np.ndarray) else value)

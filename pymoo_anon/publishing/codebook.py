@@ -349,7 +349,9 @@ class _Answers:
             codes, labels = pd.factorize(rows[f"column {i}"])
             parts = _parts_of(name, labels, meanings)
             if name == column or isinstance(wanted, pd.Interval):
-                _check_numbers(name, list(dict.fromkeys(part for own in parts for part in own if part)), name == column)
+                _check_spelling(
+                    name, list(dict.fromkeys(part for own in parts for part in own if part)), name == column
+                )
             if isinstance(wanted, frozenset):
                 wanted = _as_written(wanted, {part for own in parts for part in own if isinstance(part, str)})
             found = [_matched(own, wanted) for own in parts]
@@ -393,7 +395,7 @@ class _Answers:
         return float((totals[n > 0] / n[n > 0]).min()) if n[-1] > 0 else nan
 
 
-def _check_numbers(name: Name, values: list[Meaning], are_summed: bool) -> None:
+def _check_spelling(name: Name, values: list[Meaning], are_summed: bool) -> None:
     """Refuse numbers that are texts, and warn of sums of codes."""
     # No other answer loads the words of many languages.
     from pymoo_anon.table.draft_levels import looks_like_a_date

@@ -224,7 +224,7 @@ def _readings(stem: str, columns: Sequence[str], drafts: Mapping[str, str]) -> l
 def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
     """Return the problem of the options of a search or of its record."""
     names = options.usual(table.sensitive) if asked["objectives"] is None else options.measures_in(asked["objectives"])
-    weighted = _weighted(_named(options.weights_of(asked.get("weight", ())), table), table)
+    weighted = _weighted(_of_columns(options.weights_of(asked.get("weight", ())), table), table)
     goals = [objective("objectives", name, table, weighted) for name in names]
     constraints = [constraint(text, table, weighted) for text in asked["require"]]
     if weighted and not any(one in weighted for one in [*goals, *(own.objective for own in constraints)]):
@@ -234,11 +234,11 @@ def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:
         from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 
         return LocalRecodingProblem(table, goals, constraints)
-    levels = _named(options.levels_of(asked.get("level", ())), table)
+    levels = _of_columns(options.levels_of(asked.get("level", ())), table)
     return LatticeProblem(table, goals, suppression_of(asked["suppression"]), constraints, levels=levels)
 
 
-def _named(wishes: Mapping[str, Any], table: Microdata) -> dict[str, Any]:
+def _of_columns(wishes: Mapping[str, Any], table: Microdata) -> dict[str, Any]:
     return {as_there(name, table.quasi_identifiers): own for name, own in wishes.items()}
 
 

@@ -192,7 +192,7 @@ def not_stated(subject: Subject) -> str:
 
 def open_view(subject: Subject) -> View:
     """List the open questions and the missing entries."""
-    earlier, joint, missing = subject.evidence.get("earlier"), together(subject), not_stated(subject)
+    earlier, joint, missing = subject.evidence.get("earlier"), joint_of(subject), not_stated(subject)
     sensitive = [name for name in subject.table.sensitive if name not in subject.released_sensitive]
     words = {
         missing: missing,
@@ -216,7 +216,7 @@ def open_view(subject: Subject) -> View:
     return View(tuple(sentence for sentence, holds in words.items() if holds), tables)
 
 
-def together(subject: Subject) -> Together | None:
+def joint_of(subject: Subject) -> Together | None:
     """Return what whoever has all releases sees, if there are several."""
     own = subject.evidence.get("joint")
     return own and Together.of_record(own, subject.table.n_rows)

@@ -171,7 +171,7 @@ def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
     risks += [(decision.MISSED, "Inference", revealed)] if revealed else []
     if subject.external:
         return risks
-    joint, refined = decision.together(subject), ", with each of its classes refined" if own.is_refined else ""
+    joint, refined = decision.joint_of(subject), ", with each of its classes refined" if own.is_refined else ""
     risks += [("", "Other releases", f"Whoever has all of them and links their rows sees {joint}.")] if joint else []
     met = decision.verdict(subject, own)
     required = [f"{one} (here {value})" for one, value in decision.required(subject, own)]
