@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import error_text, examples, warnings_for_users
@@ -20,8 +20,7 @@ from pymoo_anon.study.stored import CODEBOOK
 from pymoo_anon.study.study import Study
 from pymoo_anon.table.guesses import Profile
 from pymoo_anon.table.hierarchy_edits import OpenHierarchy, change_hierarchy, open_hierarchy
-
-T = TypeVar("T")
+from pymoo_anon.typing import T
 
 #: Errors that are told, and do not end the screen.
 TOLD = (ValueError, KeyError, TypeError, OSError, MemoryError, ImportError)

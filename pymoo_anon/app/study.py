@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from nicegui import ui
 from pymoo.core.algorithm import Algorithm
@@ -33,8 +33,7 @@ from pymoo_anon.study.search import Run, searched_folder
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside, bound_text
 from pymoo_anon.study.study import Study, all_together, report_of, target_of, verdict_of
 from pymoo_anon.study.tables import told_measures
-
-T = TypeVar("T")
+from pymoo_anon.typing import T
 
 # A growing front is drawn with so many points at most, those that were found last.
 _MOST_DRAWN = 400
@@ -279,7 +278,7 @@ def show_release_step(screen: Screen) -> None:
         why = ui.input(f"Why {name} may leave as it stands", value=known)
         screen.keeps(why.classes("wide"), "columns", name, "reason")
     heading("Release")
-    # What was released can be counted again, also when nothing is to be released.
+    # Earlier releases can be counted again, also where nothing is to be released.
     screen.part(partial(_show_release, screen, study))
     if study.releases:
         heading("Released")

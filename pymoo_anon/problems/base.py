@@ -443,7 +443,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         )
 
     def points_for(self, requirements: Sequence[Constraint]) -> Array:
-        """Return the (n, n_var) points that are made for requirements, none but of local recodings."""
+        """Return the points made for requirements, an (n, n_var) array. Only local recodings make any."""
         return np.empty((0, self.n_var), dtype=self.vtype)
 
     def makes(self, x: Sequence[int]) -> bool:

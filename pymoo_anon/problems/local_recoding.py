@@ -38,8 +38,8 @@ from pymoo_anon.table.generalization import Constraint, LocalGeneralization, kep
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Floats, Ints
 
-# Weight of an attribute whose loss no objective counts, as a share of the greatest weight. It is not zero, so
-# that its cells are generalized no further than they must be.
+# Weight of an attribute that no objective counts, as a share of the greatest weight. Above zero its cells are
+# generalized no further than they must be.
 _LEAST_SHARE = 1e-3
 
 # A weight of x = w is 2^w times that of x = 0.

@@ -128,9 +128,11 @@ def _divide(
 
 def _are_beyond_levels(problem: AnonymizationProblem, cells: Ints32) -> bool:
     """Return whether some cell has a greater level than its column may have."""
+    if not isinstance(problem, LatticeProblem):
+        return False
     trees = [hierarchy.nodes for hierarchy in problem.table.quasi_identifiers.values()]
     levels = [tree.level[own].max() for tree, own in zip(trees, cells.T, strict=True)]
-    return isinstance(problem, LatticeProblem) and bool((levels > problem.highest).any())
+    return bool((levels > problem.highest).any())
 
 
 def _check_nodes(problem: AnonymizationProblem, generalization: Generalization) -> None:

@@ -1,4 +1,4 @@
-"""The codebook of a release, and what both guarantee.
+"""The codebook of a release, and the counts that both guarantee.
 
 A truthful cell stands for known values. Rows whose cells lie wholly within a question are certain, rows whose cells
 touch it are possible, and the true answer lies between both.
@@ -396,7 +396,7 @@ class _Answers:
 
 
 def _check_spelling(name: Name, values: list[Meaning], are_summed: bool) -> None:
-    """Refuse numbers that are texts, and warn of sums of codes."""
+    """Refuse values that no sum or range can read, and warn of sums of codes."""
     # No other answer loads the words of many languages.
     from pymoo_anon.table.draft_levels import looks_like_a_date
     from pymoo_anon.table.drafts import names_codes

@@ -83,7 +83,7 @@ class SearchFolder:
         vars(made).update({part: own for part, own in vars(self).items() if part in shared})
         return made
 
-    # --- what a search found ------------------------------------------------------------------------------------------
+    # --- the front of a search ----------------------------------------------------------------------------------------
 
     @cached_property
     def record(self) -> dict[str, Any]:

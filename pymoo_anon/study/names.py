@@ -80,7 +80,7 @@ KINDS = {
 #: The engines that `engine` names. auto is DuckDB, but Spark for a table of its catalog.
 ENGINES = ("auto", "duckdb", "spark")
 
-#: Roles of columns, and what becomes of these.
+#: Roles of columns, and the fate of a column with each.
 ROLES = {
     "quasi-identifier": "others may know it of a person: it is generalized, along its hierarchy",
     "sensitive": "nobody should learn it of a person: it is released as it stands, l-diversity and its like protect it",
@@ -93,7 +93,7 @@ ROLES = {
     "other": "not decided: no search runs until it has one of the roles above",
 }
 
-#: What becomes of rows without a value, and of suppressed rows.
+#: Treatments of rows without a value, and of suppressed rows.
 MISSING, SUPPRESSED = ("raise", "drop", "keep"), ("mark", "drop")
 
 # Bytes that are read at a time for a checksum.

@@ -381,7 +381,7 @@ def unmet(project: Project) -> list[str]:
 
 
 def _by_column(table: Microdata, one: Constraint) -> dict[Any, Constraint]:
-    """Return a bound for each sensitive column."""
+    """Return a bound for each sensitive column, if the one given is on all."""
     by_column = {}
     for column in table.sensitive if one.objective.column is None and one.objective.every else ():
         measure = copy(one.objective)

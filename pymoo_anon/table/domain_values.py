@@ -94,7 +94,7 @@ def is_missing(value: Any) -> bool:
 
 
 def python_values(column: Iterable[Any]) -> list[Any]:
-    """Return the values of a column of pandas, polars, pyarrow or narwhals, or of any iterable."""
+    """Return the values of a column of any library, or of any iterable."""
     own = getattr(column, "to_list", None) or getattr(column, "to_pylist", None)
     return list(column) if own is None else own()
 

@@ -221,7 +221,7 @@ def totals(frame: Frame, **expressions: Any) -> list[int]:
 
 
 def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) -> Combinations:
-    """Group a frame by columns in its engine, and fetch the groups."""
+    """Group a frame by columns in its engine, and fetch at most so many groups."""
     if isinstance(frame, Renamed):
         aliases, table = [frame.alias(name) for name in names], frame.frame
         table = table.select(nw.col(*aliases, *_counts(table)))
@@ -265,7 +265,7 @@ def codes_and_values(column: Any) -> tuple[Ints, list[Any]]:
 
 
 def _encoded(array: Any) -> tuple[Ints, Any]:
-    """Return the codes of a chunked array of Arrow, -1 for missing values, and its values."""
+    """Return the codes of a chunked array, -1 for missing values, and its values."""
     own = array.dictionary_encode().combine_chunks()
     return own.indices.fill_null(-1).to_numpy(zero_copy_only=False), own.dictionary
 
@@ -283,7 +283,7 @@ def row_codes(column: Any) -> Ints:
 
 
 def grouping_of(columns: Iterable[Array], weights: Ints) -> tuple[Ints, Ints]:
-    """Return the first row of each distinct one, and their numbers."""
+    """Return the first row of each distinct one, and its number of rows."""
     keys = keyed(columns)
     # Equal rows of a release stand together: such runs are much fewer than rows.
     runs = np.append(0, 1 + np.flatnonzero(keys[1:] != keys[:-1]))[: len(keys)]

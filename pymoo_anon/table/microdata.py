@@ -102,7 +102,7 @@ class Microdata:
         own, own_domains = {}, {}
         starts, codes, counts = np.arange(len(tuples) + 1), np.array(tuples.T, order="C"), np.array(counts)
         for shared in (starts, codes, counts):
-            # What is read-only is not copied for each column.
+            # Read-only arrays are not copied for each column.
             shared.flags.writeable = False
         for (name, hierarchy), values in zip(hierarchies.items(), codes, strict=True):
             own[name] = ValueCounts(starts, values, counts, hierarchy.n_values)

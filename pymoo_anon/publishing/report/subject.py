@@ -135,7 +135,7 @@ class Member:
 
     @property
     def counts(self) -> Ints:
-        """(n,) int64 array of persons per class, or of rows if these are not known."""
+        """(n,) int64 array of persons per class, or of rows if unknown."""
         return self.sizes if self.persons is None else self.persons
 
     @property
