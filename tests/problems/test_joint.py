@@ -260,18 +260,6 @@ def test_two_points_of_a_front_leave_persons_alone(limit, adult_rows):
         told = together(pair, table)
         assert (told.k, told.alone, told.below) == (*found[ks][:2], few[few < min(ks)].sum())
     assert {pair: found[pair] for pair in PAIRS[limit]} == PAIRS[limit]
-    if limit:
-        # Beside the first of them, another one is proven to be the best that leaves nobody with fewer than four others.
-        measure = KAnonymity(joint=True)
-        second = LatticeProblem(
-            table, [measure, GeneralLossMetric()], Violating(limit), [measure >= 5], beside=chosen[:1]
-        )
-        res = minimize(second, BranchAndBound(), seed=1)
-        assert res.algorithm.certified
-        assert second.n_unique < second.n_nodes / 10
-        best = second.front(res).choose()
-        both = joint([chosen[0], best])
-        assert (both.sizes[both.kept].min(), best.values["joint k"]) == (5, 5)
 
 
 def test_nesting_costs_the_finer_release_some_percents(adult_rows):
