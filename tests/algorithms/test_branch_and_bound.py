@@ -6,10 +6,9 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from limits import limited
 from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
-from tasks import check_certified, minimal, printed, sorted_rows
+from tasks import check_certified, limited, minimal, printed, sorted_rows
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound
 from pymoo_anon.datasets import fetch_adult, make_census
@@ -99,20 +98,6 @@ SMALL = make_census(500, seed=2)
 
 def small_problem(**asked):
     return LatticeProblem(SMALL, [KAnonymity(), GeneralLossMetric()], suppression=0.01, **asked)
-
-
-def test_of_several_infeasible_nodes_it_is_the_one_that_violates_least():
-    seen = []
-
-    class Seen:
-        def add(self, pop):
-            seen.extend(pop.get("CV")[:, 0])
-            return self
-
-    # No bound excludes nodes that must have a small k.
-    own = LatticeProblem(wide(3), [KAnonymity(), GeneralLossMetric()], constraints=[KAnonymity() <= 0])
-    res = minimize(own, BranchAndBound(archive=Seen()), return_least_infeasible=True)
-    assert res.CV[0, 0] == min(seen) < max(seen)
 
 
 def test_a_history_holds_no_bounds():

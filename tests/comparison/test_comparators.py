@@ -79,6 +79,17 @@ def test_counts_stand_for_repeated_rows_in_any_order(comparator, data, group):
         np.testing.assert_array_equal(played.outcomes, expected.outcomes)
 
 
+def test_sums_over_counts_have_the_last_bit_of_those_over_rows():
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        table = table_of(generator.integers(1, 500, 20))
+        d1, d2 = (PropertyVector(values, table, "x", True) for values in generator.random((2, 20)))
+        for comparator in (Rank(1), Spread(), Hypervolume()):
+            rows = [generator.permutation(np.column_stack([d1.expand(), d2.expand()])) for _ in range(2)]
+            assert {comparator.index(*pair.T) for pair in rows} == {comparator.index(d1, d2)}
+        assert d1.mean() == math.fsum(d1.expand()) / d1.n_rows
+
+
 def test_rows_cost_nothing():
     n = 10**9
     table = table_of([n, 3])

@@ -119,23 +119,6 @@ def test_one_pass_is_not_enough():
     assert problem.evaluate(np.array([[0, 0]]), return_values_of=["G"])[0].tolist() == [-1.0, 1.0]
 
 
-@promised(500)
-@given(data=st.data(), table=tables())
-def test_what_is_suppressed_only_grows_in_specializations(data, table):
-    top = data.draw(nodes(table))
-    below = tuple(data.draw(st.integers(0, level)) for level in top)
-    make, bounds = KINDS[data.draw(st.sampled_from(["k", "k in persons", "l"]))]
-    constraint = make(data.draw(some_sets(table))) >= data.draw(st.sampled_from(bounds))
-    general, special = (
-        table.microdata.equivalence_classes(table.generalization(node), Violating(0.5), [constraint])
-        for node in (top, below)
-    )
-    of_tuples = [one.kept[one.class_of[0]] for one in (general, special)]
-    assert not (of_tuples[1] & ~of_tuples[0]).any()
-    family = constraint.objective.bounding(constraint.objective)
-    assert (family.surely_suppressed(general, constraint) == np.where(general.kept, 0, general.sizes)).all()
-
-
 ONE, TWO = [["q0", "q1"], ["q2", "q3"]], [["q0", "q1", "q2"], ["q1", "q3"], ["q2", "q3"]]
 FRONTS = [
     (KAnonymity(known=ONE), 4, [GeneralLossMetric()]),

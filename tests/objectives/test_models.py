@@ -9,9 +9,8 @@ from errors import refused
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
-from strategies import drawn_classes, level_columns, one_class_each, raw, tables
+from strategies import level_columns, one_class_each, raw
 
-from pymoo_anon.engine import EquivalenceClasses
 from pymoo_anon.objectives import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Hierarchy, Microdata
@@ -181,35 +180,3 @@ def test_what_was_asked_of_truth_values_is_not_answered_for_numbers():
     for order, own, other in (([0, 1], numbers, truths), ([False, True], truths, numbers)):
         TCloseness("s", order).check(own)
         assert "lacks " in refused(ValueError, lambda other=other, order=order: TCloseness("s", order).check(other))
-
-
-class LargestClass(Objective):
-    """A custom objective: a plain Python function of a generalization's classes."""
-
-    name = "largest"
-    maximize = False
-
-    def evaluate_one(self, classes: EquivalenceClasses) -> float:
-        assert len(classes) == 1
-        return float(classes.sizes.max())
-
-
-class MostFrequentCount(ColumnObjective):
-    """The same with a column."""
-
-    name = "most"
-    maximize = False
-
-    def evaluate_one(self, classes: EquivalenceClasses) -> float:
-        return float(classes.columns[self.column].histogram().max())
-
-
-@given(data=st.data(), table=tables())
-def test_an_objective_of_ones_own_is_one_method(data, table):
-    classes, some, policy = drawn_classes(data, table)
-    sizes = [table.plain.measure(node, **policy).size_of.max() for node in some]
-    assert LargestClass().evaluate(classes).tolist() == sizes
-    assert LargestClass().value_range(table.microdata.tuples) == (-np.inf, np.inf)
-    most = [one.columns["s0"].histogram().max() for one in classes]
-    assert MostFrequentCount("s0").evaluate(classes).tolist() == most
-    assert (repr(LargestClass()), repr(MostFrequentCount("s0"))) == ("LargestClass()", "MostFrequentCount('s0')")
