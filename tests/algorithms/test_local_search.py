@@ -110,8 +110,9 @@ def test_children_propose_nodes_where_all_members_are_explored():
 
 
 def test_a_limit_on_both_sides_is_broken_by_what_is_below_and_above():
-    pop = Population.new(X=np.zeros((3, 1)), G=np.array([[-1.0], [2], [-3]]), H=np.array([[-2.0], [0], [1]]))
-    np.testing.assert_array_equal(_violations(pop), [[0, 2], [2, 0], [0, 1]])
+    G, H = np.array([[-1.0, 4], [2, -1], [-3, 0]]), np.array([[-2.0], [0], [1]])
+    pop = Population.new(X=np.zeros((3, 1)), G=G, H=H)
+    np.testing.assert_array_equal(_violations(pop), [[0, 4, 2], [2, 0, 0], [0, 0, 1]])
 
 
 def test_numbers_beyond_any_level_are_left_to_the_problem_to_refuse():

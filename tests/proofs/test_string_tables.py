@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pytest
 from loops import with_a_way_in
-from strategies import grown
+from strategies import a_third_at_once, grown
 
 from pymoo_anon.proofs import tables
+from pymoo_anon.proofs.base import Limits
 from pymoo_anon.proofs.instance import StringSpace, _best_multiplier
-from pymoo_anon.proofs.strings import PairSearch
+from pymoo_anon.proofs.strings import PairSearch, StringSearch
 from pymoo_anon.proofs.tables import DONE, FOUND, SPENT, StringWalk, best_pair, bound_block, nested_bound
 from pymoo_anon.table import Taxonomy
 
@@ -438,3 +439,35 @@ def test_where_no_multiplier_is_enough_the_general_string_is_the_start():
     assert strings.suppressed(finest) > 0
     (best, *_), _ = search.within(finest)
     assert all(map(np.array_equal, best, whole))
+
+
+@pytest.mark.parametrize("seed", a_third_at_once(range(24)))
+def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed):
+    """Request only the best strings. Where memory lacks, every k begins anew."""
+    strings = invented(seed, sizes=(2, 3, 2, 3, 2, 1))
+    space, n_rows, ks = strings.space, strings.space.n_rows, (2, 3, 5, 8, 12)
+    limit = (0, reached_by_the_best(strings, ks[seed % 5], n_rows // 3), n_rows)[seed % 3]
+    search = StringSearch(space, ks[0], limit, space.most, Limits((1 << 30, 1)[seed % 2]), True)
+    found = set()
+    for k in ks:
+        if k > search.k:
+            search.raise_k(k, space.most)
+        assert search.k == k
+        at = replace(strings, k=k)
+        gains = {string: at.gain(string) for string in at.strings() if at.suppressed(string) <= limit}
+        need = max(gains.values(), default=0.0) - 1
+        wanted = {string for string, gain in gains.items() if gain > need}
+        slices = 100_000
+        while search.n_open and slices:
+            search.work(1, 1, lambda need=need: need, lambda cuts: found.add(tuple(map(tuple, cuts))))
+            assert search.gain >= max((gains[string] for string in wanted - found), default=-np.inf)
+            slices -= 1
+        assert slices
+        assert wanted <= found
+
+
+def reached_by_the_best(strings, k, limit):
+    """Count the rows that the best string within a limit suppresses."""
+    at = replace(strings, k=k)
+    suppressed = {string: at.suppressed(string) for string in at.strings()}
+    return suppressed[max((one for one in suppressed if suppressed[one] <= limit), key=at.gain)]
