@@ -1,7 +1,5 @@
 """Exhaustive search under pymoo's options, and Datafly and Samarati's search beside their definitions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

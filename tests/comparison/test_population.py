@@ -7,7 +7,7 @@ from math import comb, exp, factorial, lgamma
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
@@ -52,9 +52,16 @@ def test_what_sdcmicro_publishes(size, population, risk):
     assert risk_of(size, population) == pytest.approx(risk, abs=6e-9)
 
 
+def test_closed_forms():
+    for p in (0.001, 0.1, 0.4, 0.6, 0.99):
+        q = 1 - p
+        assert risk_of(1, 1 / p) == pytest.approx(p / q * log(1 / p), rel=1e-12)
+        assert risk_of(2, 2 / p) == pytest.approx(p / q - (p / q) ** 2 * log(1 / p), rel=1e-11)
+    # If all persons are in the sample, the risk is 1 / size, and nothing is subtracted from p.
+    assert [risk_of(size, size) for size in (1, 2, 7, 60)] == [1, 1 / 2, 1 / 7, 1 / 60]
+
+
 @given(size=st.integers(1, 120), fold=st.floats(1, 1000))
-@example(size=60, fold=1.0)
-@example(size=1, fold=1000.0)
 def test_the_risk_is_the_integral(size, fold):
     p = size / (fold * size)
     near, _ = quad(lambda s: s ** (size - 1) / (p + (1 - p) * s), 0, 1, epsabs=0, epsrel=1e-11, limit=500, points=[p])

@@ -3,8 +3,6 @@
 Limits as people write them are kept exactly.
 """
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Local recoding as a problem: points, and recodings that keep them."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor

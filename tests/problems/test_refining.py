@@ -1,7 +1,5 @@
 """Refinement of small lattices: finer cells, equal protection, less loss."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Lower bounds of local recodings: validity, checks and counted passes."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

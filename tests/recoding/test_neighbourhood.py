@@ -1,7 +1,5 @@
 """Large neighbourhood search of local recodings: constraints, savings and repeatability."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
