@@ -234,8 +234,11 @@ def _source_at(study: Study, path: Path) -> Source:
     return own.release if own.documents == path else source_of(str(path), Path())
 
 
-def _broken_promises(study: Study, path: Path) -> list[str]:
-    """Return the broken promises of a release to any audience, in words."""
+def _broken_promises(study: Study, path: Path, told: Mapping[str, Any] | None = None) -> list[str]:
+    """Return the broken promises of a release to any audience, in words.
+
+    Its evidence is read, unless it is given.
+    """
     one = study.released_at(path)
     try:
         study = study.for_audience(None if one is None else one.audience)
@@ -248,7 +251,7 @@ def _broken_promises(study: Study, path: Path) -> list[str]:
     if not known.is_file():
         return [f"{known} is missing"]
     try:
-        told = read_evidence(known)
+        told = read_evidence(known) if told is None else told
         if checksum_of(_source_at(study, path)) != told["checksums"]["output"].get(path.name):
             return [f"the {'file' if path.is_file() else 'table'} has changed: its checksum differs"]
         return _counted_again(study, path, told)
@@ -313,7 +316,7 @@ def _evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
         raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
     if not is_there(study, released):
         raise ValueError(f"{released} is missing, and {path} is there; {again} writes both")
-    if broken := _broken_promises(study, released):
+    if broken := _broken_promises(study, released, told):
         raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")
     return _of_today(study, told)
 
