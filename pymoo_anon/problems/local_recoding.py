@@ -27,6 +27,7 @@ from pymoo_anon._messages import listed, number, plain, whole_from_0
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
+from pymoo_anon.objectives.privacy.register import check_local
 from pymoo_anon.problems.arguments import check_table, checked_constraints
 from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 from pymoo_anon.problems.lattice import whole_numbers
@@ -206,7 +207,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         n_threads: Number of threads that make recodings, at first one for each processor.
 
     Raises:
-        TypeError: As of `AnonymizationProblem`.
+        TypeError: As of `AnonymizationProblem`; or a measure has no value for local recodings, as presence.
         ValueError: As of `AnonymizationProblem`; or a hierarchy does not end in one group, or has a label for two sets
             of values; or `method` or `structure` is none of these, or `n_improvements` is negative; or a class of
             `within` breaks a constraint.
@@ -257,6 +258,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             constraints=constraints,
             elementwise_runner=elementwise_runner,
         )
+        check_local(self.measured)
         self.held = tuple(one for one in self.constraints if holds_by_construction(one, table.tuples))
         self._base = base_weights(self.objectives, self.table.tuples.names)
         self._requirements = tuple(requirements_of(self.held, table.tuples))
