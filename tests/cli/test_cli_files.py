@@ -55,7 +55,9 @@ def test_columns_that_a_release_cannot_tell_apart_are_told_before_the_search():
     assert f"Warning: out.parquet {wrong}" in run("search", *MINE)
     assert refused("release", "front", "--row", "1") == f"out.parquet {wrong}"
     Path("own.sqlite").touch()
-    assert refused("release", "front", "--row", "1", "--output", "own.sqlite", "--table", "t") == f"own.sqlite:t {wrong}"
+    assert (
+        refused("release", "front", "--row", "1", "--output", "own.sqlite", "--table", "t") == f"own.sqlite:t {wrong}"
+    )
     write_project({**columns, "Sex": "drop"}, release={"file": "out.parquet"})
     assert "Warning" not in run("search", *MINE)
 
