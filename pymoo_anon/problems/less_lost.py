@@ -26,7 +26,7 @@ def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
     >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
     >>> front = problem.front(problem.pareto_set()).sorted()
     >>> less_lost(front, front.choose(require=[KAnonymity() >= 30]), "mark")
-    '88 % lost. Less: k = 8 (row 5, 78 %), no age (-12 %).'
+    '88 % lost. Less: release --local (74 %), k = 8 (row 5, 78 %), no age (-12 %).'
     """
     n_rows, names = front.table.n_rows, list(front.table.quasi_identifiers)
     by_column = front.lost(front.place_of(choice)) / (n_rows * len(names))
