@@ -225,10 +225,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def _grouped(
         self, X: Array, columns: tuple[Hashable, ...] | None = None
     ) -> Iterator[tuple[Ints, EquivalenceClasses]]:
-        """Yield rows of X with their equivalence classes.
-
-        Some come at a time, in any order. Classes count the values of `columns`; None counts those that are measured.
-        """
+        """Yield rows of X with their classes, in any order. None counts the columns that are measured."""
         is_joint, tuples = self.beside_parts is not None, self.table.tuples
         width = int(tuples.offsets[-1]) + (len(tuples) if is_joint else 0)
         n_parts = -(-8 * len(X) * width // _BYTES_OF_MAPS)

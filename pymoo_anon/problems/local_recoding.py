@@ -67,10 +67,7 @@ class LocalTarget:
 
 
 def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
-    """List the targets of k in ascending order.
-
-    They are the least, the numbers of two digits and zeros, and the number of rows.
-    """
+    """List the targets of k. They are the least, the numbers of two digits and zeros, and the number of rows."""
     low, digits = min(least, table.n_rows), np.arange(10, 100)
     scale = [np.arange(1, 10), *(digits * 10**power for power in range(len(str(table.n_rows)) - 1))]
     every = np.concatenate([[low, table.n_rows], *scale])
@@ -142,10 +139,7 @@ def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:
 
 
 def ascend(trees: Trees, tests: Tests, loss: float, limit: Termination) -> LowerBound:
-    """Raise a lower bound of a loss until the termination.
-
-    The costs of nodes are those of the objective. The pass at hand is ended, and then the bound is checked.
-    """
+    """Raise a lower bound of a loss until the termination. It is checked after the last pass."""
     state = SimpleNamespace(start_time=time.time(), n_gen=0, n_iter=0)
     with uncounted_compilation(state):
         ascent = Ascent.of(trees, tests)
