@@ -456,3 +456,13 @@ def test_every_frame_has_the_same_classes(kind, source, files):
         plain = pd.DataFrame(plain).assign(patient=ROWS["patient"])
         sizes = sorted(plain.groupby(COLUMNS).size())
         assert sorted(table.equivalence_classes(generalization).sizes.tolist()) == sizes
+
+
+def test_intervals_of_duckdb_are_those_of_python():
+    rows = "('1 day', 'a'), ('36 hours', 'b'), ('30 days', 'a'), (NULL, 'b'), ('0 days', 'b')"
+    frame = duckdb.sql(f"SELECT CAST(own AS INTERVAL) AS own, s FROM (VALUES {rows}) AS t(own, s)")
+    spans = [timedelta(0), timedelta(1), timedelta(1.5), timedelta(30)]
+    table = Microdata.from_frame(frame, {"own": Hierarchy.flat(spans)}, "s", missing="keep")
+    assert sorted(table.tuples.codes[:, 0].tolist()) == [0, 1, 2, 3, 4]
+    table = Microdata.from_frame(frame, {"s": Hierarchy.flat(["a", "b"])}, "own", missing="keep")
+    assert table.domain_of("own") == (*spans, None)
