@@ -501,10 +501,7 @@ def _fill_histogram(members, a, b, tests, scratch):
 
 @kernel
 def _holds_one(t, rows, n_touched, tests, scratch):
-    """Return whether the set in the histogram holds one requirement.
-
-    Terms are computed as the measures compute them, so that both decide alike.
-    """
+    """Return whether the set holds one requirement. Terms are computed as the measures compute them."""
     kind, bound = tests.kinds[t], tests.bounds[t]
     first, stop = tests.first[t], tests.stop[t]
     if kind == _ORDER:
