@@ -145,10 +145,7 @@ def check_kind(problem: Problem, *kinds: type[Problem]) -> None:
 
 
 def in_type_of_problem(pop: Population, problem: Problem) -> Population:
-    """Return a population of integers, so that equal points have equal bytes.
-
-    The problem refuses other numbers in its own words.
-    """
+    """Return a population of integers, so that equal points have equal bytes."""
     X = pop.get("X")
     if problem.vtype not in (int, bool) or X.dtype == np.dtype(problem.vtype):
         return pop

@@ -102,10 +102,7 @@ def _say_the_end(console: Console, found: Found, settings: Settings, path: Path)
 
 
 def front_table(front: Front, width: int | None = None) -> Table:
-    """Return the columns of a front that fit a width.
-
-    Measures come before levels. Without a width all columns are in it.
-    """
+    """Return the columns of a front that fit a width. Measures come before levels, and None takes all."""
     places = np.arange(len(front)) if width is None else _spread(front)
     shown, losses = front.only(places), {plain(str(name)) for name in front.losses()}
     cells, n = shown.cells(), len(front.table.quasi_identifiers)

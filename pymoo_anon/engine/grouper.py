@@ -361,15 +361,9 @@ def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Bools | No
 def group(done, limit, below, request, arrays):
     """Group by each generalization while the output has room.
 
-    Args:
-        done: Number of the generalization to begin with; those before it were grouped by earlier calls.
-        limit: At most so many tuples are suppressed, the smallest classes first; used where `below` is 0.
-        below: Every class smaller than this is suppressed.
-        request: The generalizations, a `Request`.
-        arrays: A `Tree`, `Layers`, `Entries`, `Numbers`, `Slots`, `Scratch` and an `Output`.
-
-    Returns:
-        The number of the generalization to go on with. It is above `done`: there is always room for one.
+    It begins with number `done`, and returns the number to go on with: there is always room for one. Classes of fewer
+    than `below` tuples are suppressed, or, where that is 0, at most `limit` tuples in the smallest classes. `arrays`
+    are a `Tree`, `Layers`, `Entries`, `Numbers`, `Slots`, `Scratch` and an `Output`.
     """
     tree, layers, entries, numbers, slots, scratch, output = arrays
     request.starts[0] = 0

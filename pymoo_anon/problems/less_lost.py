@@ -46,12 +46,12 @@ def _refined(front: Front, choice: Choice, lost: float) -> list[str]:
     from pymoo_anon.problems.refining import refine
 
     try:
-        # Top-down is quicker than the method of a release, and loses a little more.
+        # Top-down is quicker than the method of a release, and mostly loses a little more.
         made = front.table.equivalence_classes(refine(front.problem, choice, "top-down"))
-    except ValueError:
+    except (TypeError, ValueError):
         return []
     share = attribute_losses(made).sum() / (made.n_rows * front.table.tuples.codes.shape[1])
-    return [f"release --local ({share:.0%})"] if share < _LESS * lost else []
+    return [f"release --local (about {share:.0%})"] if share < _LESS * lost else []
 
 
 def _smaller_k(front: Front, choice: Choice, suppressed: str, lost: float) -> list[str]:

@@ -268,11 +268,9 @@ class BoundsReader:
         return floors
 
     def best_below(self, o: int, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
-        """Return lower bounds of a measure in all specializations.
+        """Return lower bounds of a measure in all specializations. (n_cases,) or (n_nodes,) float array.
 
-        Returns:
-            (n_cases,) or (n_nodes,) float array. A measure with floors gets an amount to add to them, 0 where nothing
-            is known. Another gets -inf there.
+        A measure with floors gets an amount to add to them, 0 where nothing is known. Another gets -inf there.
         """
         family, n = self.families[o], max(len(below), len(classes))
         best = family.best_of_specializations(classes, below)

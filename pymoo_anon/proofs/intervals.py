@@ -32,10 +32,7 @@ class Interval(NamedTuple):
 
 
 class IntervalBounds(BoundsReader):
-    """Bounds of an interval from its two corners.
-
-    All nodes are specializations of the one corner and generalizations of the other.
-    """
+    """Bounds of an interval from its most special and its most general node."""
 
     def __init__(self, problem: LatticeProblem) -> None:
         super().__init__(problem)
@@ -188,10 +185,7 @@ class IntervalProof(LatticeProof):
         return n_intervals
 
     def _halves(self, whole: Interval) -> tuple[Interval, Interval]:
-        """Split an interval at half the weight of an attribute.
-
-        The first half has a new highest node, the second a new lowest one. Both have the bounds of the whole.
-        """
+        """Split an interval at half the weight of an attribute. Both halves have the bounds of the whole."""
         weights, every = self.bounds.weights, np.arange(len(whole.low))
         rise = np.where(whole.low < whole.high, weights[every, whole.high] - weights[every, whole.low], -1.0)
         j = int(rise.argmax())

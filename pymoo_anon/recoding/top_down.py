@@ -119,10 +119,7 @@ def _split_all(trees, k, price, enough, rule, children, class_of):
 
 @kernel
 def _count_children(j, a, b, trees, children):
-    """Count the tuples below each child of a class's node.
-
-    A value has none.
-    """
+    """Count the tuples below each child of a class's node. A value has none."""
     members = children.members
     low = high = trees.positions[members[a], j]
     for i in range(a + 1, b):
@@ -253,12 +250,10 @@ def _part(j, n_open, n_children, trees, children):
 
 @kernel
 def best_node(members, k, limit, attributes, trees):
-    """Find the best node to part tuples into two classes of k rows.
+    """Find the best node to part tuples.
 
-    One class is of those below it, the other of all others.
-
-    Returns:
-        Its attribute and the node, -1 for none below the limit; and how many tuples were looked at.
+    One class is of those below it, the other of all others, both of k rows. Returned are its attribute and the node, -1
+    for none below the limit, and how many tuples were looked at.
     """
     attribute, found, n_looked = np.int64(-1), np.int64(-1), np.int64(0)
     for j in attributes:

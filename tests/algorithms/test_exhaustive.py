@@ -1,7 +1,5 @@
 """Exhaustive search under pymoo's options: archives, evaluators, infeasible nodes, terminations, interruptions."""
 
-import pickle
-
 import numpy as np
 import pytest
 from pymoo.core.evaluator import Evaluator
@@ -90,30 +88,6 @@ def test_terminations_are_looked_at_after_every_batch(termination, visited):
     assert res.algorithm.n_visited == own.n_unique == res.algorithm.evaluator.n_eval == visited
     F, G = (values[:visited] for values in every(own))
     assert np.array_equal(res.F, minimal(F[G[:, 0] <= 0]))
-
-
-@pytest.mark.parametrize("interrupted", [1, 3])
-def test_after_ctrl_c_it_goes_on(interrupted, monkeypatch):
-    own, calls = problem(), []
-    algorithm = ExhaustiveSearch(60)
-    compute = LatticeProblem._measure
-
-    def interrupt(self, X):
-        calls.append(len(X))
-        if len(calls) == interrupted:
-            raise KeyboardInterrupt
-        return compute(self, X)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(LatticeProblem, "_measure", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            minimize(own, algorithm, copy_algorithm=False)
-    assert algorithm.n_visited == own.n_unique == 60 * (interrupted - 1)
-    resumed = pickle.loads(pickle.dumps(algorithm))
-    for one in (algorithm, resumed):
-        res = one.run()
-        straight = minimize(problem(), ExhaustiveSearch(60))
-        assert (res.X.tolist(), res.F.tolist()) == (straight.X.tolist(), straight.F.tolist())
 
 
 def test_the_output_shows_what_was_visited_and_counts_feasible_members(capsys):

@@ -23,7 +23,7 @@ from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import *
-from pymoo_anon.problems import BitStringProblem, LatticeProblem, journaled
+from pymoo_anon.problems import BitStringProblem, LatticeProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -183,38 +183,6 @@ def test_what_is_not_told_is_proposed_again():
         algorithm.evaluator.eval(own, infills)
         algorithm.tell(infills=infills)
     np.testing.assert_array_equal(sorted_rows(algorithm.opt.get("F")), EXACT)
-
-
-def test_ctrl_c_loses_nothing(monkeypatch):
-    own, calls = problem(), []
-    compute = LatticeProblem._measure
-
-    def interrupted(self, *arguments):
-        calls.append(1)
-        if len(calls) in (4, 7):
-            raise KeyboardInterrupt
-        return compute(self, *arguments)
-
-    monkeypatch.setattr(LatticeProblem, "_measure", interrupted)
-    algorithm = ParetoLocalSearch(termination=NoTermination())
-    algorithm.setup(own, seed=1)
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            algorithm.run()
-    algorithm.run()
-    np.testing.assert_array_equal(sorted_rows(algorithm.opt.get("F")), EXACT)
-
-
-def test_a_search_that_was_killed_ends_as_if_it_had_not_been(tmp_path):
-    with journaled(problem(), tmp_path / "a.journal", settings={"seed": 1}) as journal:
-        begun = problem()
-        begun.journal = journal
-        minimize(begun, ParetoLocalSearch(), ("n_eval", 50), seed=1)
-    own = problem()
-    with journaled(own, tmp_path / "a.journal", settings={"seed": 1}, resume=True):
-        assert own.n_unique == begun.n_unique
-        res = to_the_end(own)
-    assert res.X.tolist() == to_the_end(problem()).X.tolist()
 
 
 @pytest.mark.parametrize("n_offsprings", [1, 16])

@@ -293,16 +293,40 @@ def test_another_point_of_the_same_front_warns_and_is_named_in_the_evidence():
     assert first["joint"] is None
 
 
-def test_a_release_of_another_search_warns():
+def test_a_release_of_another_search_is_counted_where_that_is_found():
     run("release", "mine.toml", "--row", "1")
     Path("odd.evidence.json").write_text("{}", encoding="utf-8")
-    run("search", "mine.toml", "--output", "other")
-    made = command("release", "other", "--row", "1", "--output", "out_other.csv")
-    assert made.exit_code == 0, made.stderr
-    assert made.stderr == (
+    # No persons and other columns: their classes are compared by the tuples alone.
+    write_project(file="out_of.toml", columns={"diagnosis": "drop", "patient": "drop", "name": "drop", "note": "drop"})
+    run("search", "out_of.toml", "--output", "out_search", "--objectives", "k,GLM")
+    made = "release", "out_search", "--output", "out_other.csv", "--row"
+    seen = "joint k = 1; 1 of 49 rows (2.0 %) is alone"
+    assert f"whoever has it beside out.csv and links their rows would see {seen}" in refused(*made, "2")
+    run(*made, "2", *ANYWAY)
+    told = read_evidence(Path("out_other.csv.evidence.json"))
+    assert [one["file"] for one in told["earlier"]] == ["out.csv"]
+    assert told["joint"] == {"k": 1, "l": {}, "alone": 1, "below": 1, "single_k": 48}
+    assert told["exceptions"] == ["joint k is 1 where at least 2 is required"]
+    # The first search counts persons and diagnoses.
+    seen = "joint k = 1 and joint l of diagnosis = 1; 1 of 49 rows (2.0 %) is alone"
+    assert f"Whoever has the 2 releases and links their rows sees {seen}.\n" in run("verify", "mine.toml")
+
+
+def test_a_release_of_another_search_warns_where_that_is_not_found():
+    run("release", "mine.toml", "--row", "1")
+    run("search", "mine.toml", "--output", "out_search")
+    made = "release", "out_search", "--output", "out_other.csv", "--row"
+    # The same file tells nothing more.
+    assert command(*made, "1").stderr == ""
+    Path("front").rename("gone")
+    result = command(*made, "2", "--force")
+    Path("gone").rename("front")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.splitlines()[-1] == (
         "Warning: out.csv is another release of this table. Whoever has both can compare them, and find people that "
-        "none of them reveals alone: publish only one\n"
+        "none of them reveals alone: publish only one"
     )
+    assert [one["file"] for one in read_evidence(Path("out_other.csv.evidence.json"))["earlier"]] == ["out_other.csv"]
 
 
 def test_verify_counts_all_that_was_released_and_names_each():

@@ -13,6 +13,7 @@ from command import command, made_in, refused, run
 from persons_of_a_report import payload, read
 from test_cli_release import EVIDENCE, RELEASE, write_data, write_project
 
+from pymoo_anon.publishing.evidence import read_evidence
 from pymoo_anon.study import Study
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.tables import population_of
@@ -54,6 +55,13 @@ def test_the_report_is_that_of_the_chosen_point(with_release):
     # Rows are dropped, so that only the rows of the released file are shown.
     sizes = data["pool"][next(m for m in data["members"] if m["point"] == data["chosen"])["tables"]["sizes"]]
     assert sum(row[1] for row in sizes) == len(pd.read_csv(RELEASE))
+
+
+def test_the_evidence_of_a_report_is_read_once(with_release, monkeypatch):
+    read = []
+    monkeypatch.setattr("pymoo_anon.study.study.read_evidence", lambda path: read.append(path) or read_evidence(path))
+    Study.open("front").report(REPORT)
+    assert read == [EVIDENCE]
 
 
 def test_what_was_required_is_what_the_release_promised(with_release):

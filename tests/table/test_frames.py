@@ -189,11 +189,13 @@ def test_missing_values_are_refused_dropped_or_kept(value, frame):
     dropped = Microdata.from_frame(data, {"q": hierarchy}, "s", missing="drop")
     assert dropped.quasi_identifiers["q"] == hierarchy
     assert (dropped.tuples.codes.tolist(), dropped.tuples.counts.tolist()) == ([[0]], [1])
+    assert (dropped.n_left_out, dropped.recoded({"q": hierarchy}).n_left_out) == (2, 2)
     assert dropped.domain_of("s") == ("b",)
 
     kept = Microdata.from_frame(data, {"q": hierarchy}, "s", missing="keep")
     assert kept.quasi_identifiers["q"] == hierarchy.with_missing()
     assert (kept.tuples.codes.tolist(), kept.tuples.counts.tolist()) == ([[0], [2]], [2, 1])
+    assert kept.n_left_out == 0
     assert kept.domain_of("s") == ("a", "b", None)
     assert kept.tuples.columns["s"].histogram().tolist() == [[0, 1, 1], [1, 0, 0]]
 
