@@ -221,11 +221,7 @@ def evaluated(X: Array, F: Floats, G: Floats | None = None) -> Population:
 
 
 def front_order(F: Floats) -> Ints:
-    """Return the lexicographic order of a front, stable for equal points.
-
-    >>> front_order(np.array([[-3.0, 40.0], [-5.0, 80.0], [-3.0, 20.0]]))
-    array([1, 2, 0])
-    """
+    """Return the lexicographic order of a front, stable for equal points."""
     return np.lexsort(np.asarray(F).T[::-1])
 
 

@@ -216,10 +216,7 @@ def journaled(
 
 
 def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> str:
-    """Return the fingerprint of a search, 64 hexadecimal digits.
-
-    It covers table, hierarchies, measures with what they hold, suppression and settings.
-    """
+    """Return the fingerprint of a search. It covers table, hierarchies, measures, suppression and settings."""
     made = hashlib.sha256()
     table = problem.table
     words = [

@@ -20,14 +20,7 @@ _MOST_REFINED = 1_000_000
 
 
 def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
-    """Return one line of advice for a choice that loses much, else nothing.
-
-    >>> from pymoo_anon.datasets import make_census
-    >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
-    >>> front = problem.front(problem.pareto_set()).sorted()
-    >>> less_lost(front, front.choose(require=[KAnonymity() >= 30]), "mark")
-    '88 % lost. Less: release --local (74 %), k = 8 (row 5, 78 %), no age (-12 %).'
-    """
+    """Return one line of advice for a choice that loses much, else nothing."""
     n_rows, names = front.table.n_rows, list(front.table.quasi_identifiers)
     by_column = front.lost(front.place_of(choice)) / (n_rows * len(names))
     lost, costly = float(by_column.sum()), int(by_column.argmax())

@@ -195,10 +195,7 @@ def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint
 
 
 def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], Ints32]) -> Ints32:
-    """Return the cells of a recoding that divides each part of the trees.
-
-    Parts that break a requirement stay whole. Tuples are numbered anew for `recoded`.
-    """
+    """Return the cells of parts that are recoded alone. Those that break a requirement stay whole."""
     # Loaded late: a lattice has no trees.
     from pymoo_anon.recoding.trees import cells_of_classes
 
@@ -297,10 +294,7 @@ def ladders(problem: Any, ks: Sequence[int]) -> list[list[Choice]]:
 
 
 def nested(problem: Any, demands: Sequence[Sequence[Constraint]], units: Ints | None = None) -> list[Choice]:
-    """Return a release for each audience, each inside the one before.
-
-    The first release is made of whole units, `LocalRecodingProblem.kept_whole`, if there are any.
-    """
+    """Return releases of audiences, each inside the one before. The first is made of whole units, if any."""
     found: list[Choice] = []
     for demanded in demands:
         own = _requiring(problem, demanded, found[-1] if found else None)

@@ -504,10 +504,7 @@ def _repeated(rows: Any, counts: Any, path: Path) -> bool:
 
 
 def _write_parquet(relation: Any, path: Path, are_few: bool) -> None:
-    """Write a relation of DuckDB, repeated rows by one thread.
-
-    Several threads would keep all rows that come of one block of distinct rows in memory.
-    """
+    """Write a relation of DuckDB, repeated rows by one thread. Several would keep many in memory."""
     if not are_few:
         relation.write_parquet(str(path))
         return

@@ -89,11 +89,7 @@ def is_project(path: str | Path) -> bool:
 
 
 def dashed(name: str) -> str:
-    """Return the name of an option as the user types it.
-
-    >>> dashed("pop_size")
-    'pop-size'
-    """
+    """Return the name of an option as the user types it."""
     return name.replace("_", "-")
 
 

@@ -72,10 +72,7 @@ class Found:
 
 
 def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
-    """Return the algorithm for a problem and the reason.
-
-    It is a proof if that is known to be quick, else Pareto local search.
-    """
+    """Return the algorithm for a problem and the reason. It is a proof if that is known to be quick."""
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
     asked = [dashed(name) for name in idle_with(Settings, "bnb") if name in settings.given]
@@ -309,10 +306,7 @@ class Run:
         }
 
     def write(self, found: Found, temporary: Path, journal: Journal) -> None:
-        """Write the files of what was found, or raise ValueError if nothing was.
-
-        An interrupted search with a front keeps its journal.
-        """
+        """Write the files of a search, or raise ValueError. An interrupted one with a front keeps its journal."""
         problem, asked = self.problem, self.settings.require
         if len(found.front) == 0:
             journal.remove()

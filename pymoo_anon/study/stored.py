@@ -69,10 +69,7 @@ def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
 
 
 def write_search(front: Front, path: Path) -> bool:
-    """Write table and values of a front, readable by the owner alone.
-
-    It returns False, and writes nothing, where the file cannot hold a value of the table.
-    """
+    """Write table and values of a front for the owner alone. False means that a value does not fit."""
     table = front.table
     head = _head(table)
     text = json.dumps(head, default=lambda value: {type(value).__name__: str(value)})

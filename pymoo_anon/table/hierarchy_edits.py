@@ -317,10 +317,7 @@ def open_hierarchy(path: Path, profile: Profile) -> OpenHierarchy:
 
 
 def change_hierarchy(path: Path, text: str, known: str | None = None) -> str:
-    """Write a hierarchy file anew, and return its content before.
-
-    ValueError is raised where the text is no hierarchy, or the file is no longer what was `known` of it.
-    """
+    """Replace the `known` text of a hierarchy file, and return it. ValueError says why it cannot be."""
     Hierarchy.from_csv(io.StringIO(text))
     before = text_of_file(path, str(path))[1]
     if known is not None and before != known:

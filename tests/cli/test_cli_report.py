@@ -142,18 +142,25 @@ def changed_by_hand(key, value):
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (partial(RELEASE.write_text, "one more\n"), "out.csv does not hold: the file has changed"),
-        (RELEASE.unlink, "out.csv is missing, and out.csv.evidence.json is there"),
-        (partial(run, "pick", "mine.toml", "--row", "1"), "is about another point than the chosen"),
+        (partial(RELEASE.write_text, "one more\n"), "does not hold: the file has changed: its checksum differs"),
         *(
             (partial(changed_by_hand, *claim), "out.csv.evidence.json differs from the search and the recount")
             for claim in (("promised", 7), ("recounted", 40), ("holds", None), ("measure", "GLM"))
         ),
     ],
 )
-def test_what_does_not_hold_is_no_report(with_release, damage, words):
+def test_what_does_not_hold_is_verified_and_reported_by_no_command(with_release, damage, words):
     damage()
     assert words in refused("report", "mine.toml")
+    assert words in run("verify", "mine.toml", code=1)
+
+
+def test_a_release_that_is_missing_or_of_another_point_is_no_report(with_release):
+    RELEASE.rename("elsewhere.csv")
+    assert "out.csv is missing, and out.csv.evidence.json is there" in refused("report", "mine.toml")
+    Path("elsewhere.csv").rename(RELEASE)
+    run("pick", "mine.toml", "--row", "1")
+    assert "is about another point than the chosen" in refused("report", "mine.toml")
 
 
 def test_the_project_file_says_whose_data_and_for_whom(with_release):
@@ -162,17 +169,9 @@ def test_the_project_file_says_whose_data_and_for_whom(with_release):
     Path("mine.toml").write_text(f"{whole}\n{said}", encoding="utf-8")
     run("report", "mine.toml")
     page = read(REPORT.read_text(encoding="utf-8"))
-    assert {
-        "the clinic",
-        "everybody",
-        "mine.csv",
-        "out.csv",
-        "Purpose is not stated: fill in [report] of the project file, or step 6 of the screen.",
-    } <= set(page.texts)
-    assert (
-        page.sentences["open"][0]
-        == "Purpose is not stated: fill in [report] of the project file, or step 6 of the screen."
-    )
+    missing = "Purpose is not stated: fill in [report] of the project file, or step 6 of the screen."
+    assert {"the clinic", "everybody", "mine.csv", "out.csv", missing} <= set(page.texts)
+    assert page.sentences["open"][0] == missing
     assert not any("unique in the population" in words for words in page.sentences["open"])
     # An option wins over the file.
     told = refused("report", "mine.toml", "--population-size", "7", "--force")
