@@ -91,8 +91,6 @@ class Recoding(NamedTuple):
             frame = self._by_class(frame, self.generalization)
         else:
             frame = self._by_value(frame, self.generalization)
-        if self.suppressed == "drop":
-            frame = frame.filter(~nw.col(FLAG))
         labels = {}
         for j, name in enumerate(self.table.quasi_identifiers):
             label = nw.col(f"label {j}")
@@ -100,7 +98,9 @@ class Recoding(NamedTuple):
                 label = nw.when(nw.col(FLAG)).then(nw.lit(SUPPRESSED)).otherwise(label)
             labels[name] = label.alias(self.source.alias(name))
         counts = [nw.col(COUNT)] if COUNT in frame.collect_schema().names() else []
-        return frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts])
+        frame = frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts, FLAG])
+        # Last, since it copies all columns.
+        return (frame.filter(~nw.col(FLAG)) if self.suppressed == "drop" else frame).drop(FLAG)
 
     def _by_value(self, frame: Frame, made: Generalization) -> Frame:
         """Add the labels of whole columns, `label 0`, ..., and `FLAG`."""

@@ -168,12 +168,14 @@ class Microdata:
         sensitive = names_of(sensitive)
         others = _other_columns(quasi_identifiers, sensitive, label, person)
         combinations, gaps = combinations_of(frame, [*quasi_identifiers, *others]).with_gaps(missing)
-        hierarchies, codes, columns, domains = {}, [], {}, {}
-        for name, hierarchy in quasi_identifiers.items():
+        hierarchies, columns, domains = {}, {}, {}
+        # One large block of memory, which the allocator gives back.
+        codes = list(np.empty((len(quasi_identifiers), len(combinations.weights)), dtype=np.int64))
+        for own, (name, hierarchy) in zip(codes, quasi_identifiers.items(), strict=True):
             positions, values = coded(combinations.columns[name])
             _check_domain(name, values, released_as_labels=True)
             hierarchies[name], places = fitted(name, hierarchy, values, name in gaps)
-            codes.append(places[positions])
+            own[:] = places[positions]
         for name in others:
             columns[name], domains[name] = coded(combinations.columns[name])
             _check_domain(name, domains[name], released_as_labels=False)
