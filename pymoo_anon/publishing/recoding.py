@@ -29,6 +29,7 @@ from pymoo_anon.table.frames import (
     coded,
     combinations_of,
     distinct_rows,
+    fetched,
     in_ascending_order,
     missing,
 )
@@ -180,7 +181,7 @@ def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, 
     """Return the texts of a column's values, `known`, and the `group` of each."""
     key = "key"
     # An engine groups texts that it has made slowly, so each is made of a distinct value.
-    values = distinct_rows(frame, [column]).select(nw.col(column), as_text(column).alias(key))
+    values = fetched(distinct_rows(frame, [column]).select(nw.col(column), as_text(column).alias(key)))
     found = combinations_of(values.to_native(), [column, key]).columns
     positions, held = coded(found[column])
     present = [value for value in held if value is not None]

@@ -169,8 +169,7 @@ class Microdata:
         others = _other_columns(quasi_identifiers, sensitive, label, person)
         combinations, gaps = combinations_of(frame, [*quasi_identifiers, *others]).with_gaps(missing)
         hierarchies, columns, domains = {}, {}, {}
-        # One large block of memory, which the allocator gives back.
-        codes = list(np.empty((len(quasi_identifiers), len(combinations.weights)), dtype=np.int64))
+        codes = np.empty((len(quasi_identifiers), len(combinations.weights)), dtype=np.int64)
         for own, (name, hierarchy) in zip(codes, quasi_identifiers.items(), strict=True):
             positions, values = coded(combinations.columns[name])
             _check_domain(name, values, released_as_labels=True)
@@ -185,7 +184,7 @@ class Microdata:
     def from_codes(
         cls,
         quasi_identifiers: Mapping[Name, Hierarchy],
-        codes: Sequence[Ints],
+        codes: Sequence[Ints] | Ints,
         weights: Ints,
         columns: Mapping[Name, Ints],
         domains: Mapping[Name, Sequence[Hashable]],
@@ -198,14 +197,15 @@ class Microdata:
         `codes` and `columns` hold (n,) integer arrays of positions in the domains, and `weights` the number of rows of
         each combination. Combinations may repeat. The other arguments are those of the class, as are the errors.
         """
-        matrix = np.column_stack(codes)
+        matrix = np.asarray(codes).T
         ids, first = row_ids(matrix, tuple(hierarchy.n_values for hierarchy in quasi_identifiers.values()))
         counts = np.bincount(ids, weights).astype(np.int64)
         sparse = {
             name: ValueCounts.added(ids, column, weights, len(first), len(domains[name]))
             for name, column in columns.items()
         }
-        return cls(quasi_identifiers, matrix[first], counts, sparse, domains, sensitive, label, person)
+        tuples = np.ascontiguousarray(matrix[first])
+        return cls(quasi_identifiers, tuples, counts, sparse, domains, sensitive, label, person)
 
     def recoded(self, quasi_identifiers: Mapping[Name, Hierarchy]) -> Microdata:
         """Return the table with other hierarchies for some columns.
