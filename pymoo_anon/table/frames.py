@@ -408,11 +408,13 @@ def factorized(column: pd.Series) -> tuple[Ints, list[Any]]:
     if column.dtype == object and pd.api.types.infer_dtype(column).startswith("mixed"):
         keys = column.map(lambda value: (bool, value) if isinstance(value, bool | np.bool_) else value)
     try:
-        codes, _ = pd.factorize(keys, use_na_sentinel=True)
+        codes, distinct = pd.factorize(keys, use_na_sentinel=True)
     except TypeError as error:
         raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
-    known, firsts = np.unique(codes, return_index=True)
-    return codes, column.iloc[firsts[known >= 0]].tolist()
+    # The first row of each value; that of missing ones comes last.
+    firsts = np.empty(len(distinct) + 1, dtype=np.int64)
+    firsts[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return codes, column.iloc[firsts[:-1]].tolist()
 
 
 def _check_years(name: Name, column: Any) -> None:
