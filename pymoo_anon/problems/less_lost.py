@@ -26,7 +26,7 @@ def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
     >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
     >>> front = problem.front(problem.pareto_set()).sorted()
     >>> less_lost(front, front.choose(require=[KAnonymity() >= 30]), "mark")
-    '88 % lost. Less: k = 8 (row 5, 78 %), no age (-12 %).'
+    '88 % lost. Less: k = 8 (row 5, 78 %), without age (-12 %).'
     """
     n_rows, names = front.table.n_rows, list(front.table.quasi_identifiers)
     by_column = front.lost(front.place_of(choice)) / (n_rows * len(names))
@@ -34,7 +34,7 @@ def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
     if lost < _MUCH:
         return ""
     ways = [*_refined(front, choice, lost), *_smaller_k(front, choice, suppressed, lost)]
-    ways.append(f"no {column_name(names[costly])} (-{by_column[costly]:.0%})")
+    ways.append(f"without {column_name(names[costly])} (-{by_column[costly]:.0%})")
     return f"{lost:.0%} lost. Less: {', '.join(ways)}.".replace("%", " %")
 
 

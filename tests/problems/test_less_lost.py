@@ -44,7 +44,7 @@ def test_every_figure_is_what_is_there(front):
     assert lost > 0.4
     text = less_lost(front, choice, "mark")
     found = re.fullmatch(
-        r"(\d+) % lost\. Less: release --local \((\d+) %\), k = (\d+) \(row (\d+), (\d+) %\), no .*", text
+        r"(\d+) % lost\. Less: release --local \((\d+) %\), k = (\d+) \(row (\d+), (\d+) %\), without .*", text
     )
     own, local, k, row, smaller = map(int, found.groups())
     assert own == round(100 * lost)
