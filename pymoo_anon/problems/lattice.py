@@ -307,10 +307,7 @@ def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[d
 
 
 def whole_numbers(X: ArrayLike, points: str, whole: str, ranged: str, lowest: Ints, highest: Ints) -> Ints:
-    """Return points of whole numbers in a range as an int64 array.
-
-    Messages name the points, their numbers (`whole`), and their numbers with a range (`ranged`).
-    """
+    """Return points of whole numbers in a range as an int64 array. Errors name points, numbers, and range."""
     given, n_var = plain_array(X), len(highest)
     if given.ndim != 2 or given.shape[1] != n_var:
         raise ValueError(f"X must be {points}, an (n, {n_var}) array, got shape {given.shape}")
@@ -380,10 +377,7 @@ def plan_roll_up(X: Ints, weights: Floats) -> tuple[Ints, Ints, Ints]:
 
 @njit(allocates=False)
 def _plan(X, weights, nodes, links, order, parts, scratch):
-    """Write the forest to `links`, and return its size.
-
-    A part is order[first:last], rows of X, with a source for all of them; `parts` is a stack of these three.
-    """
+    """Write the forest to `links`, and return its size. A part is order[first:last] and its source."""
     n, n_attributes = X.shape
     sources, given, lowest, at_level = links[0], links[1], scratch[0, :n_attributes], scratch[1, : weights.shape[1]]
     parts[0, 0], parts[0, 1], parts[0, 2] = 0, n, -1

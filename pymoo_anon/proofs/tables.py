@@ -81,10 +81,7 @@ def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> fl
 
 @njit()
 def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
-    """Return the nested bound of a block.
-
-    The attributes after a stage are free; stages are 0 for a to 3 for q. `shape` and `spans` are as of `fill_table`.
-    """
+    """Return the nested bound of a block. The attributes after a stage are free, 0 for a to 3 for q."""
     if stage == 3:
         return block[0]
     if not block.any():
@@ -112,16 +109,8 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
 def split_classes(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -> Any:
     """Split classes by an attribute, and drop those below k rows.
 
-    Args:
-        ids: (n_distinct,) int64 array, the class of every distinct tuple, or -1 for dropped ones.
-        base: (n_classes,) float array, the gain of a row in the groups of each class.
-        groups: (n_distinct,) int64 array, the group of every distinct tuple in its attribute's cut.
-        worths: (n_groups,) float array, the gain of a row in each group of the cut.
-        counts: (n_distinct,) int64 array, the rows of every distinct tuple.
-        k: Fewest rows.
-
-    Returns:
-        The new ids and base, and the number of dropped rows.
+    Each tuple has a class in `ids`, -1 for a dropped one, and a group in `groups`, and stands for `counts` rows. A row
+    gains `base` in its class and `worths` in its group. Returned are ids, base and the number of dropped rows.
     """
     n_groups = len(worths)
     rows = np.zeros(len(base) * n_groups, dtype=np.int64)

@@ -404,10 +404,7 @@ def _lower_prices(a, b, spent, items, walk, proposed, prices):
 
 @kernel
 def _list_nodes(depth, a, b, items, trees, walk):
-    """List the nodes of an attribute with some of the items.
-
-    Items below a node stand in the order in which they came.
-    """
+    """List the nodes of an attribute with some of the items. These stay in their order."""
     j, members = walk.attributes[depth], walk.members
     walk.tally[1] += b - a
     n_touched = np.int64(0)

@@ -173,10 +173,7 @@ class Proposer:
     def propose(
         self, project: Path, roles: Sequence[str] = (), hierarchies: Path | None = None, missing: str | None = None
     ) -> Proposal:
-        """Decide on all columns.
-
-        Texts PATTERN=ROLE are roles, of which the last that fits a column counts.
-        """
+        """Decide on all columns. Texts PATTERN=ROLE are roles, of which the last that fits a column counts."""
         names = [profile.name for profile in self.profiles]
         given = {} if hierarchies is None else self._given(hierarchies, names, project.parent)
         asked = _asked(roles, names) | dict.fromkeys(given, ("quasi-identifier", "--hierarchies has a file for it"))
@@ -235,10 +232,7 @@ class Proposer:
         return decisions
 
     def _redundant(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-        """Return by column `EQUAL` or `DECIDED`, and the reason.
-
-        Columns with a --role are left out.
-        """
+        """Return by column `EQUAL` or `DECIDED`, and the reason. Columns with a --role are left out."""
         roles = {name: role for name, (role, _) in self._decisions(asked).items()}
         # Of two equal ones that stays which protects persons best.
         order = ("person", "identifier", "drop", "sensitive", "label", "quasi-identifier", "keep", "other")
@@ -350,10 +344,7 @@ class KnownColumns(NamedTuple):
 
 
 def known_columns(data: str, asked: Sequence[str] = (), option: str = "--column") -> KnownColumns:
-    """Open a table with the columns that others may know.
-
-    These are the columns asked for, else the quasi-identifiers of the project, else the guessed ones.
-    """
+    """Open a table with the columns that others may know. They are asked for, of the project, or guessed."""
     # They load all measures.
     from pymoo_anon.study.tables import open_table
 
@@ -424,10 +415,7 @@ def _are_pairs_of_letters(values: Sequence[Any]) -> bool:
 
 
 def _proposed(columns: Sequence[ColumnProposal]) -> list[str]:
-    """Return the odd texts that may stand for no value.
-
-    Texts that another column has as values are left out.
-    """
+    """Return the odd texts that may stand for no value. Texts that another column has as values are left out."""
     odd = {column.profile.name: _odd_of(column) for column in columns}
 
     def likely(text: Any, count: int) -> bool:

@@ -302,13 +302,7 @@ def ascending(values: Sequence[Any]) -> list[Any]:
 
 
 def label_text(label: Any) -> str | None:
-    """Return the text of a label.
-
-    Equal labels have equal texts.
-
-    >>> label_text(17.0), label_text("15–19"), label_text(2.5), label_text(None)
-    ('17', '15–19', '2.5', None)
-    """
+    """Return the text of a label. Equal labels have equal texts."""
     if label is None or isinstance(label, str):
         return label
     if isinstance(label, datetime):
