@@ -135,10 +135,7 @@ def _spread(front: Front) -> Ints:
 
 
 def _words(front: Front, room: int) -> list[str]:
-    """Return the levels of each point in words.
-
-    `age` stands for its values, `age 2` for level 2. Where they do not fit, the number of columns stands for them.
-    """
+    """Return the levels of each point in words, such as `age 2`. Without room their number is told."""
     if isinstance(front.problem, LocalRecodingProblem):
         return front.problem.words(front.X)
     words, trees = [], front.table.quasi_identifiers.items()

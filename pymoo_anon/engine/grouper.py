@@ -89,10 +89,7 @@ def join_tree(codes: Ints, offsets: Ints) -> Tree:
 
 
 def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
-    """Halve the attributes by their distinct combinations.
-
-    Attributes go one by one, those with many values first, to the half with fewer combinations so far.
-    """
+    """Halve the attributes. Those with many values go first, to the half with fewer combinations so far."""
     if codes.shape[1] == 1:
         # The root pairs the only attribute with itself, so that every table has a root.
         return [0], [0]
@@ -477,10 +474,7 @@ def _smallest_by_halves(sizes, limit):
 
 @kernel
 def nearest_layer(i, request):
-    """Return the source layer of generalization i.
-
-    A source of a source is a source: merging its classes gives the same classes, only from more rows.
-    """
+    """Return the source layer of generalization i. A source of a source has the same classes, and more rows."""
     if len(request.sources) == 0:
         return 0
     source = request.sources[i]

@@ -496,14 +496,6 @@ class Memory:
     """Measured values of points, found by the bytes of x.
 
     Several threads may share a memory, and all copies of a problem do. A pickle holds all points with their values.
-
-    >>> memory, X = Memory(1), np.array([[1, 2], [0, 3], [1, 2]])
-    >>> missing = memory.missing(X)
-    >>> missing.tolist()
-    [[1, 2], [0, 3]]
-    >>> memory.add(missing, missing.sum(axis=1, keepdims=True))
-    >>> memory[X].ravel(), len(memory)
-    (array([3., 3., 3.]), 2)
     """
 
     def __init__(self, n_measures: int) -> None:

@@ -15,19 +15,12 @@ from pymoo_anon.problems.lattice import LatticeProblem
 # A choice that loses a smaller share of the detail needs no advice, and a way that saves less than a tenth is none.
 _MUCH, _LESS = 0.4, 0.9
 
-# Tables of more cells are not refined for a figure alone: a million take less than a second.
-_MOST_REFINED = 3_000_000
+# Tables of more cells are not refined for a figure alone: a million take about a second.
+_MOST_REFINED = 1_000_000
 
 
 def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
-    """Return one line of advice for a choice that loses much, else nothing.
-
-    >>> from pymoo_anon.datasets import make_census
-    >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
-    >>> front = problem.front(problem.pareto_set()).sorted()
-    >>> less_lost(front, front.choose(require=[KAnonymity() >= 30]), "mark")
-    '88 % lost. Less: k = 8 (row 5, 78 %), no age (-12 %).'
-    """
+    """Return one line of advice for a choice that loses much, else nothing."""
     n_rows, names = front.table.n_rows, list(front.table.quasi_identifiers)
     by_column = front.lost(front.place_of(choice)) / (n_rows * len(names))
     lost, costly = float(by_column.sum()), int(by_column.argmax())
@@ -46,12 +39,11 @@ def _refined(front: Front, choice: Choice, lost: float) -> list[str]:
     from pymoo_anon.problems.refining import refine
 
     try:
-        # Top-down is quicker than the method of a release, and mostly loses a little more.
-        made = front.table.equivalence_classes(refine(front.problem, choice, "top-down"))
+        made = front.table.equivalence_classes(refine(front.problem, choice))
     except (TypeError, ValueError):
         return []
     share = attribute_losses(made).sum() / (made.n_rows * front.table.tuples.codes.shape[1])
-    return [f"release --local (about {share:.0%})"] if share < _LESS * lost else []
+    return [f"release --local ({share:.0%})"] if share < _LESS * lost else []
 
 
 def _smaller_k(front: Front, choice: Choice, suppressed: str, lost: float) -> list[str]:

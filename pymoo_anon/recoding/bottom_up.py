@@ -297,10 +297,7 @@ class Index(NamedTuple):
 
 @njit(allocates=False)
 def _release(candidates, k, cap, price, index, class_of, trees, cube):
-    """Make a class of the waiting tuples below the best cells of each candidate.
-
-    Earlier candidates may have taken tuples, so rows and cost are computed anew.
-    """
+    """Make a class of the waiting tuples below the best cells of each candidate."""
     n_attributes = trees.positions.shape[1]
     n_classes, members = np.int64(0), cube.sorted[0]
     for r in range(len(class_of)):
@@ -316,6 +313,7 @@ def _release(candidates, k, cap, price, index, class_of, trees, cube):
             if length < fewest:
                 shortest, fewest = np.int64(j), length
         begin = index.starts[trees.first[cube.cells[v, shortest]]] - shortest * index.tuples.shape[1]
+        # Earlier candidates may have taken tuples.
         n, rows = np.int64(0), np.int64(0)
         for i in range(begin, begin + fewest):
             r = index.tuples[shortest, i]

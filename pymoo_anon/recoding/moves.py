@@ -544,10 +544,7 @@ def _merge_broken(turns, trees, tests, classes):
 
 @kernel
 def _partner(c, trees, tests, classes):
-    """Find the class that is cheapest to merge with another, or -1.
-
-    Classes whose union holds all requirements come first. None that must be apart from it is its partner.
-    """
+    """Find the class that is cheapest to merge with another, or -1. Those whose union holds come first."""
     n, cost = classes.rows[c], classes.costs[c]
     near, least, whole, least_whole = np.int64(-1), np.inf, np.int64(-1), np.inf
     for other in range(len(classes.rows)):

@@ -176,10 +176,7 @@ def _free(r, price, trees, search):
 
 @kernel
 def _build(n_freed, price, trees, tests, search):
-    """Build classes of the freed tuples, and return their number.
-
-    Each is the best of several tries. A tuple that is left over joins the cheapest one, if there is any.
-    """
+    """Build classes of the freed tuples, and return their number. Each is the best of several tries."""
     trial, left, n_built = search.trial, n_freed, np.int64(0)
     while left > 0:
         best, n_best, at = np.inf, np.int64(0), np.int64(-1)

@@ -161,10 +161,7 @@ def _forget(n_children, children):
 
 @kernel
 def _weigh(n_children, k, trees, price, rule, children):
-    """Choose the children to split off, and return the gain.
-
-    The rest needs k rows, too. Where it has fewer, the child that gives up least joins it. No gain is 0.
-    """
+    """Choose the children to split off, and return the gain, or 0. A rest gets k rows from a child."""
     rest, n_own = np.int64(0), np.int64(0)
     for c in range(n_children):
         child = children.touched[c]

@@ -198,7 +198,7 @@ def target_of(study: Study, output: Any, table: str | None) -> tuple[Source, lis
     target = study.project.release if output is None else source_of(os.fspath(output), Path(), table)
     if output is None and table is not None:
         raise ValueError(f"table must come with output, the place of a database, got {table!r} alone")
-    check_target(target, study.project.reading)
+    check_target(target, study.project.reading, study.project.released)
     own = target.documents(study.project.path.parent)
     return target, [*([own] if target.table is None else []), beside(own, CODEBOOK), beside(own, EVIDENCE)]
 

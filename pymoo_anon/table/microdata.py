@@ -163,8 +163,6 @@ class Microdata:
         """
         one_of("missing", missing, ("raise", "drop", "keep"))
         _check_hierarchies(quasi_identifiers)
-        if not quasi_identifiers:
-            raise ValueError("quasi_identifiers must be a dict of at least one column and its hierarchy, got none")
         from pymoo_anon.table.frames import coded, combinations_of
 
         sensitive = names_of(sensitive)
@@ -407,6 +405,8 @@ def _check_hierarchies(quasi_identifiers: Any) -> None:
 def _other_columns(
     quasi_identifiers: Mapping[Name, Hierarchy], sensitive: tuple[Name, ...], label: Name | None, person: Name | None
 ) -> list[Name]:
+    if not quasi_identifiers:
+        raise ValueError("quasi_identifiers must be a dict of at least one column and its hierarchy, got none")
     for role, names in (("sensitive", sensitive), ("label", [label]), ("person", [person])):
         for name in names:
             if not isinstance(name, Hashable):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from pymoo.core.evaluator import Evaluator
 from pymoo.optimize import minimize
 from tasks import eights, minimal, printed
 
@@ -38,19 +37,6 @@ def test_the_front_is_that_of_the_feasible_nodes(batch_size):
         assert x.tolist() == nodes[((f == F).all(axis=1) & (G[:, 0] <= 0)).argmax()].tolist()
 
 
-def test_the_least_infeasible_node_is_returned_where_it_is_asked_for():
-    own = problem(k=81)
-    assert minimize(own, ExhaustiveSearch(50)).X is None
-    res = minimize(own, ExhaustiveSearch(50, return_least_infeasible=True))
-    assert own.to_frame(res)[["a", "b", "c", "d", "k", "feasible"]].to_numpy().tolist() == [[3, 3, 3, 3, 80, False]]
-    G = every(own)[1]
-    assert res.G.tolist() == [[1.0]]
-    assert res.algorithm.pop.get("G").min() == G.min()
-    part = minimize(own, ExhaustiveSearch(50, return_least_infeasible=True), ("n_gen", 2))
-    assert part.G[0, 0] == every(own)[1][:100].min()
-    assert part.X.tolist() == [own.nodes(0, 100)[every(own)[1][:100, 0].argmin()].tolist()]
-
-
 def test_of_equally_infeasible_nodes_the_first_is_returned():
     own = problem(k=81)
     res = minimize(own, ExhaustiveSearch(1, return_least_infeasible=True), ("n_gen", 2))
@@ -61,22 +47,6 @@ def test_of_equally_infeasible_nodes_the_first_is_returned():
 def test_it_ends_with_the_last_node_whatever_the_termination_allows():
     res = minimize(problem(), ExhaustiveSearch(64), ("n_gen", 50))
     assert (res.algorithm.n_gen - 1, res.algorithm.n_visited) == (4, 256)
-
-
-def test_the_evaluator_is_used_and_counts():
-    seen = []
-    own = problem()
-    res = minimize(own, ExhaustiveSearch(60, evaluator=Evaluator(callback=lambda pop: seen.append(len(pop)))))
-    assert seen == [60, 60, 60, 60, 16]
-    assert res.algorithm.evaluator.n_eval == 256
-
-    class Doubled(Evaluator):
-        def _eval(self, problem, pop, evaluate_values_of, **kwargs):
-            super()._eval(problem, pop, evaluate_values_of, **kwargs)
-            pop.set("F", 2 * pop.get("F"))
-
-    doubled = minimize(own, ExhaustiveSearch(60, evaluator=Doubled()))
-    assert doubled.F.tolist() == (2 * res.F).tolist()
 
 
 @pytest.mark.parametrize(

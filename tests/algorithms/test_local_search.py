@@ -23,7 +23,7 @@ from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import *
-from pymoo_anon.problems import BitStringProblem, LatticeProblem
+from pymoo_anon.problems import LatticeProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -74,14 +74,6 @@ def test_small_fronts_are_found_nearly_whole():
     assert np.mean(shares) > 0.95
 
 
-@given(tasks(), st.sampled_from([1.0, 3.0, 10.0]))
-def test_members_are_in_boxes_that_do_not_dominate_each_other(task, epsilon):
-    own = task.problem
-    res = to_the_end(own, epsilon=epsilon)
-    grid = boxes(found(res, own), epsilon, [objective.maximize for objective in task.objectives])
-    assert len(minimal(grid)) == len(grid)
-
-
 def test_members_are_explored_when_no_neighbor_at_any_distance_is_left():
     near = far = 0
 
@@ -117,14 +109,6 @@ def test_a_limit_on_both_sides_is_broken_by_what_is_below_and_above():
 def test_numbers_beyond_any_level_are_left_to_the_problem_to_refuse():
     pop = Population.new(X=np.array([[10**30, 0, 0, 0]], dtype=object))
     assert in_type_of_problem(pop, problem()) is pop
-
-
-def test_sides_of_boxes_are_those_of_the_natural_values():
-    own = problem()
-    algorithm = to_the_end(own, epsilon=[3, 20]).algorithm
-    assert algorithm.front.epsilon.tolist() == [3, 20]
-    assert algorithm.front.maximize.tolist() == [True, False]
-    assert sorted_rows(algorithm.opt.get("F")).tolist() == sorted_rows(algorithm.front.F).tolist()
 
 
 @pytest.mark.parametrize("epsilon", [[1, 2], [2, 5], [3, 20]])
@@ -233,16 +217,6 @@ def test_other_problems_are_searched_with_operators_of_their_own():
     algorithm = ParetoLocalSearch(sampling=np.array([[0.5, 0.5]]), neighborhood=Flips())
     with pytest.raises(TypeError):
         minimize(get_problem("zdt1", n_var=2), algorithm)
-
-
-@pytest.mark.parametrize(
-    ("kind", "neighborhood"), [(BitStringProblem, LevelNeighborhood()), (LatticeProblem, BitStringNeighborhood())]
-)
-def test_a_neighborhood_of_another_space_is_refused_before_anything_is_evaluated(kind, neighborhood):
-    own = kind(TABLE, [KAnonymity(), GeneralLossMetric()])
-    with pytest.raises(TypeError, match="problem must"):
-        minimize(own, ParetoLocalSearch(neighborhood=neighborhood))
-    assert own.n_unique == 0
 
 
 def test_verbose_shows_members_and_what_is_unexplored(capsys):

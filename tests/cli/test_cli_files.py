@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command import FILES, MINE, front, own, record, refused, run, search
+from command import FILES, MINE, OF_OWN_TABLE, front, own, record, refused, run, search, write_project
 
 from pymoo_anon.study import Study
 from pymoo_anon.study.names import checksum
@@ -43,6 +43,22 @@ def test_missing_values_of_an_own_table():
     for missing in ("raise", "drop", "keep"):
         run("init", "mine.csv", "--missing", missing, "--output", missing)
         assert read_project(Path(missing, "mine.toml"), decided=False).missing == missing
+
+
+def test_columns_that_a_release_cannot_tell_apart_are_told_before_the_search():
+    text = Path("mine.csv").read_text(encoding="utf-8").replace("diagnosis", "Sex", 1)
+    Path("mine.csv").write_text(text, encoding="utf-8")
+    columns = {**OF_OWN_TABLE, "Sex": "sensitive", "paid": "drop", "note": "drop"}
+    write_project(columns, release={"file": "out.parquet"})
+    wrong = "must have columns that differ in more than case, got 'sex' twice; release to a CSV file, or rename them"
+    assert f"Warning: out.parquet {wrong}" in run("search", *MINE)
+    assert refused("release", "front", "--row", "1") == f"out.parquet {wrong}"
+    Path("own.sqlite").touch()
+    assert (
+        refused("release", "front", "--row", "1", "--output", "own.sqlite", "--table", "t") == f"own.sqlite:t {wrong}"
+    )
+    write_project({**columns, "Sex": "drop"}, release={"file": "out.parquet"})
+    assert "Warning" not in run("search", *MINE)
 
 
 @pytest.mark.parametrize(

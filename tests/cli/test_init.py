@@ -357,8 +357,8 @@ def test_roles_of_many_columns_are_asked_for():
 def test_what_is_not_decided_says_what_each_choice_means():
     _, text = init_patients()
     assert "role = \"drop\"  # an identifier: the name says 'name', which names a person\n" in text
-    own = text.partition("# team:")[2].partition("[columns")[0]
-    assert all(f'"{role}"' in own for role in ("quasi-identifier", "sensitive", "drop", "keep"))
+    own = text.partition('# Where it is "other":')[2].partition("# birth date:")[0]
+    assert all(f'"{role}"' in own for role in ("quasi-identifier", "sensitive", "person", "drop", "keep"))
     assert 'role = "keep"' not in text
 
 
