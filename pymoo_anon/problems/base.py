@@ -147,7 +147,18 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         # pymoo hands over one point at a time where `elementwise` is set.
         points = self.checked(np.atleast_2d(X) if self.elementwise else X)
-        out["F"], out["G"] = self.minimised(self.measure(points))
+        values = self.measure(points)
+        out["F"], out["G"] = self.minimised(values)
+        if self.elementwise:
+            out["values"] = values[0]
+
+    def _evaluate_elementwise(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        super()._evaluate_elementwise(X, out, *args, **kwargs)
+        values = out.pop("values", None)
+        if values is not None:
+            # Runners in other processes leave this memory as it was.
+            points, first = np.unique(self.checked(X), axis=0, return_index=True)
+            self._memory.add(points, values[first])
 
     def checked(self, X: ArrayLike) -> Array:
         """Return valid (n, n_var) points in the dtype of the space.

@@ -15,8 +15,8 @@ from pymoo_anon.problems.lattice import LatticeProblem
 # A choice that loses a smaller share of the detail needs no advice, and a way that saves less than a tenth is none.
 _MUCH, _LESS = 0.4, 0.9
 
-# Tables of more cells are not refined for a figure alone: a million take less than a second.
-_MOST_REFINED = 3_000_000
+# Tables of more cells are not refined for a figure alone: a million take about a second.
+_MOST_REFINED = 1_000_000
 
 
 def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
@@ -39,9 +39,8 @@ def _refined(front: Front, choice: Choice, lost: float) -> list[str]:
     from pymoo_anon.problems.refining import refine
 
     try:
-        # Top-down is quicker than the method of a release, and loses a little more.
-        made = front.table.equivalence_classes(refine(front.problem, choice, "top-down"))
-    except ValueError:
+        made = front.table.equivalence_classes(refine(front.problem, choice))
+    except (TypeError, ValueError):
         return []
     share = attribute_losses(made).sum() / (made.n_rows * front.table.tuples.codes.shape[1])
     return [f"release --local ({share:.0%})"] if share < _LESS * lost else []

@@ -178,7 +178,9 @@ def minimised(values: ArrayLike, maximize: Sequence[bool]) -> Floats:
 def next_better(costs: Floats, short: Floats) -> Ints:
     """Return the next better point of each by objective, or -1.
 
-    Of several it is the one with the least shortfalls in the others. All arrays are (n, n_obj).
+    Of several it is the one with the least shortfalls in the others, for whichever point steps there: one sort finds
+    them all. `next_steps` weighs the losses of one point's own step, and may take another one. With that rule the knee
+    of a front of three objectives may be another point. All arrays are (n, n_obj).
 
     >>> next_better(np.array([[-5, 10], [-7, 30], [-9, 20], [-2, 4]]), np.zeros((4, 2))).tolist()
     [[1, 3], [2, 2], [-1, 0], [0, -1]]

@@ -156,6 +156,12 @@ class Project:
         """Return the names of the columns with any of these roles."""
         return [name for name, column in self.columns.items() if column.role in roles]
 
+    @property
+    def released(self) -> list[str]:
+        """Names of the columns of a release."""
+        left_out = self.with_role("drop", "identifier", "person")
+        return [name for name in self.columns if name not in left_out]
+
     def _hierarchies(self, role: str) -> dict[str, Path]:
         return {name: file for name in self.with_role(role) if (file := self.columns[name].hierarchy) is not None}
 

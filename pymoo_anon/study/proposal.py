@@ -50,16 +50,8 @@ EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another
 
 # Rows that decide whether blanks belong to the fields, and the share that decides whether the first is a title.
 _HEAD_ROWS, _NEARLY = 1000, 0.9
-# More whole numbers or texts than these may name persons or groups.
-_MOST_CODES = 50
 # Another odd text in fewer rows may be a mistake, or name somebody.
 _SEVERAL = 5
-
-# Advice about the role "other".
-_TODO = """\
-# Not decided. May others know it of a person? Then it is a "quasi-identifier", and `pymoo-anon hierarchy draft` drafts
-# its hierarchy. Must nobody learn it? "sensitive". Does nobody need it? "drop". "keep" is for what nobody can know.\
-"""
 
 
 class ColumnProposal(NamedTuple):
@@ -203,7 +195,7 @@ class Proposer:
             return None
         verb, held = "holds" if n == 1 else "hold", f" but {examples(values, most=2)}" if values else ""
         rows = counted(n, "row", "rows")
-        return f"{rows} {verb} nothing in most columns{held}: totals, notes or blank lines? Take them out of the table."
+        return f"{rows} {verb} nothing in most columns{held}. If they are totals, notes or blank lines, take them out."
 
     def _without(self, profiles: Sequence[guesses.Profile]) -> list[guesses.Profile]:
         """Count texts that stand for no value as missing."""
@@ -402,7 +394,7 @@ def _drafted(profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
 
 def _may_be_key(profile: guesses.Profile) -> bool:
     """Return whether a column may number persons or groups, whose attributes it decides."""
-    return profile.n_distinct > _MOST_CODES and not any("." in str(value) for value in profile.values[:_MOST_CODES])
+    return profile.n_distinct > guesses.MOST_CODES and not profile.is_measured
 
 
 def _never_values(profiles: Sequence[guesses.Profile]) -> list[str]:
@@ -462,7 +454,6 @@ def _questions(columns: Sequence[ColumnProposal], texts: Sequence[str] | None = 
 
 def _column_text(column: ColumnProposal) -> str:
     lines = [f"# {plain(column.profile.name)}: {column.profile}"]
-    lines += [_TODO] if column.role == "other" else []
     lines.append(f"[columns.{_toml(column.profile.name)}]")
     lines.append(f"role = {_toml(column.role)}  # {plain(column.reason)}")
     if column.hierarchy:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -232,6 +233,11 @@ class Run:
         if project is not None:
             place = {"file": path_from(settings.output, project.path), "sha256": checksum(project.path)}
             self._own["project"] = {**place, **project.identity(self._checksums)}
+            # The demos need no engine.
+            from pymoo_anon.study.engines import alike
+
+            if told := alike(project.release, project.released):
+                warnings.warn(told, stacklevel=2)
         with options_named(settings, project):
             self.problem: Searched = problem_of(read_table(settings), record_of(settings))
         self.algorithm, self.why = algorithm_for(self.problem, settings)

@@ -182,9 +182,12 @@ _WRITTEN = {
 }
 
 
+#: Signs of currencies, within brackets of a pattern.
+CURRENCIES = "$£¥￥\u20a0-\u20cf"
 # A number with a unit: a currency or % beside it, or a short word behind a blank.
 _WITH_UNIT = re.compile(
-    r"\s*([+-]?)([$€£]?) ?((?!0\d)\d[\d.,'’ \u00a0\u202f]*?)([ \u00a0]?[%‰€$£]|[ \u00a0][^\W\d_]\S{0,7}|)\s*"
+    rf"\s*([+-]?)([{CURRENCIES}]?)[ \u00a0]?((?!0\d)\d[\d.,'’ \u00a0\u202f]*?)"
+    rf"([ \u00a0]?[%‰{CURRENCIES}]|[ \u00a0][^\W\d_]\S{{0,7}}|)\s*"
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import count
@@ -436,6 +436,11 @@ def _python_values(column: Any, dtype: Any) -> pd.Series:
         return pd.Series([None if pd.isna(day) else day for day in days], dtype=object)
     if isinstance(native, pd.Series):
         return native.reset_index(drop=True)
+    if str(getattr(native, "type", None)) == "month_day_nano_interval":
+        # DuckDB's months have 30 days.
+        spans: Any = native.to_pylist()
+        days = [own and timedelta(30 * own.months + own.days, microseconds=own.nanoseconds // 1000) for own in spans]
+        return pd.Series(days, dtype=object)
     if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
         # As numpy has them, moments are in UTC, and may be on another day there.
         return pd.Series(column.to_numpy()).dt.tz_localize("UTC").dt.tz_convert(dtype.time_zone)

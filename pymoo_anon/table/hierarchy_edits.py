@@ -169,9 +169,12 @@ def _find_unknown(domain: Sequence[str], values: list[Any], found: _Findings) ->
         domain = list({spelled(value, Decimal): value for value in reversed(domain)}.values())
         hierarchy = matched(Hierarchy.flat(value or None for value in domain), present)
     places = hierarchy.encode(present)
-    unknown = [value for value, place in zip(present, places, strict=True) if place < 0]
+    has_missing = any(map(is_missing, values))
+    # Beside missing values an empty text is one of them.
+    known = [""] * has_missing
+    unknown = [value for value, place in zip(present, places, strict=True) if place < 0 and value not in known]
     found.add("error", "values of the column without a row", map(repr, ascending(unknown)))
-    if "" not in domain and any(map(is_missing, values)):
+    if "" not in domain and has_missing:
         found.add("note", 'the column has missing values, the file no row for them: missing = "keep" adds one')
     held = set(places.tolist())
     idle = (repr(value) for i, value in enumerate(domain) if i not in held and value)

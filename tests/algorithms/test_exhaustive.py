@@ -1,10 +1,7 @@
 """Exhaustive search under pymoo's options: archives, evaluators, infeasible nodes, terminations, interruptions."""
 
-import pickle
-
 import numpy as np
 import pytest
-from pymoo.core.evaluator import Evaluator
 from pymoo.optimize import minimize
 from tasks import eights, minimal, printed
 
@@ -40,19 +37,6 @@ def test_the_front_is_that_of_the_feasible_nodes(batch_size):
         assert x.tolist() == nodes[((f == F).all(axis=1) & (G[:, 0] <= 0)).argmax()].tolist()
 
 
-def test_the_least_infeasible_node_is_returned_where_it_is_asked_for():
-    own = problem(k=81)
-    assert minimize(own, ExhaustiveSearch(50)).X is None
-    res = minimize(own, ExhaustiveSearch(50, return_least_infeasible=True))
-    assert own.to_frame(res)[["a", "b", "c", "d", "k", "feasible"]].to_numpy().tolist() == [[3, 3, 3, 3, 80, False]]
-    G = every(own)[1]
-    assert res.G.tolist() == [[1.0]]
-    assert res.algorithm.pop.get("G").min() == G.min()
-    part = minimize(own, ExhaustiveSearch(50, return_least_infeasible=True), ("n_gen", 2))
-    assert part.G[0, 0] == every(own)[1][:100].min()
-    assert part.X.tolist() == [own.nodes(0, 100)[every(own)[1][:100, 0].argmin()].tolist()]
-
-
 def test_of_equally_infeasible_nodes_the_first_is_returned():
     own = problem(k=81)
     res = minimize(own, ExhaustiveSearch(1, return_least_infeasible=True), ("n_gen", 2))
@@ -65,22 +49,6 @@ def test_it_ends_with_the_last_node_whatever_the_termination_allows():
     assert (res.algorithm.n_gen - 1, res.algorithm.n_visited) == (4, 256)
 
 
-def test_the_evaluator_is_used_and_counts():
-    seen = []
-    own = problem()
-    res = minimize(own, ExhaustiveSearch(60, evaluator=Evaluator(callback=lambda pop: seen.append(len(pop)))))
-    assert seen == [60, 60, 60, 60, 16]
-    assert res.algorithm.evaluator.n_eval == 256
-
-    class Doubled(Evaluator):
-        def _eval(self, problem, pop, evaluate_values_of, **kwargs):
-            super()._eval(problem, pop, evaluate_values_of, **kwargs)
-            pop.set("F", 2 * pop.get("F"))
-
-    doubled = minimize(own, ExhaustiveSearch(60, evaluator=Doubled()))
-    assert doubled.F.tolist() == (2 * res.F).tolist()
-
-
 @pytest.mark.parametrize(
     ("termination", "visited"), [(("n_eval", 100), 120), (("n_gen", 3), 180), (("n_eval", 120), 120)]
 )
@@ -90,30 +58,6 @@ def test_terminations_are_looked_at_after_every_batch(termination, visited):
     assert res.algorithm.n_visited == own.n_unique == res.algorithm.evaluator.n_eval == visited
     F, G = (values[:visited] for values in every(own))
     assert np.array_equal(res.F, minimal(F[G[:, 0] <= 0]))
-
-
-@pytest.mark.parametrize("interrupted", [1, 3])
-def test_after_ctrl_c_it_goes_on(interrupted, monkeypatch):
-    own, calls = problem(), []
-    algorithm = ExhaustiveSearch(60)
-    compute = LatticeProblem._measure
-
-    def interrupt(self, X):
-        calls.append(len(X))
-        if len(calls) == interrupted:
-            raise KeyboardInterrupt
-        return compute(self, X)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(LatticeProblem, "_measure", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            minimize(own, algorithm, copy_algorithm=False)
-    assert algorithm.n_visited == own.n_unique == 60 * (interrupted - 1)
-    resumed = pickle.loads(pickle.dumps(algorithm))
-    for one in (algorithm, resumed):
-        res = one.run()
-        straight = minimize(problem(), ExhaustiveSearch(60))
-        assert (res.X.tolist(), res.F.tolist()) == (straight.X.tolist(), straight.F.tolist())
 
 
 def test_the_output_shows_what_was_visited_and_counts_feasible_members(capsys):

@@ -23,7 +23,7 @@ from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import *
-from pymoo_anon.problems import BitStringProblem, LatticeProblem, journaled
+from pymoo_anon.problems import LatticeProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -74,14 +74,6 @@ def test_small_fronts_are_found_nearly_whole():
     assert np.mean(shares) > 0.95
 
 
-@given(tasks(), st.sampled_from([1.0, 3.0, 10.0]))
-def test_members_are_in_boxes_that_do_not_dominate_each_other(task, epsilon):
-    own = task.problem
-    res = to_the_end(own, epsilon=epsilon)
-    grid = boxes(found(res, own), epsilon, [objective.maximize for objective in task.objectives])
-    assert len(minimal(grid)) == len(grid)
-
-
 def test_members_are_explored_when_no_neighbor_at_any_distance_is_left():
     near = far = 0
 
@@ -117,14 +109,6 @@ def test_a_limit_on_both_sides_is_broken_by_what_is_below_and_above():
 def test_numbers_beyond_any_level_are_left_to_the_problem_to_refuse():
     pop = Population.new(X=np.array([[10**30, 0, 0, 0]], dtype=object))
     assert in_type_of_problem(pop, problem()) is pop
-
-
-def test_sides_of_boxes_are_those_of_the_natural_values():
-    own = problem()
-    algorithm = to_the_end(own, epsilon=[3, 20]).algorithm
-    assert algorithm.front.epsilon.tolist() == [3, 20]
-    assert algorithm.front.maximize.tolist() == [True, False]
-    assert sorted_rows(algorithm.opt.get("F")).tolist() == sorted_rows(algorithm.front.F).tolist()
 
 
 @pytest.mark.parametrize("epsilon", [[1, 2], [2, 5], [3, 20]])
@@ -185,38 +169,6 @@ def test_what_is_not_told_is_proposed_again():
     np.testing.assert_array_equal(sorted_rows(algorithm.opt.get("F")), EXACT)
 
 
-def test_ctrl_c_loses_nothing(monkeypatch):
-    own, calls = problem(), []
-    compute = LatticeProblem._measure
-
-    def interrupted(self, *arguments):
-        calls.append(1)
-        if len(calls) in (4, 7):
-            raise KeyboardInterrupt
-        return compute(self, *arguments)
-
-    monkeypatch.setattr(LatticeProblem, "_measure", interrupted)
-    algorithm = ParetoLocalSearch(termination=NoTermination())
-    algorithm.setup(own, seed=1)
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            algorithm.run()
-    algorithm.run()
-    np.testing.assert_array_equal(sorted_rows(algorithm.opt.get("F")), EXACT)
-
-
-def test_a_search_that_was_killed_ends_as_if_it_had_not_been(tmp_path):
-    with journaled(problem(), tmp_path / "a.journal", settings={"seed": 1}) as journal:
-        begun = problem()
-        begun.journal = journal
-        minimize(begun, ParetoLocalSearch(), ("n_eval", 50), seed=1)
-    own = problem()
-    with journaled(own, tmp_path / "a.journal", settings={"seed": 1}, resume=True):
-        assert own.n_unique == begun.n_unique
-        res = to_the_end(own)
-    assert res.X.tolist() == to_the_end(problem()).X.tolist()
-
-
 @pytest.mark.parametrize("n_offsprings", [1, 16])
 def test_towards_nodes_that_satisfy_constraints(n_offsprings):
     """Reach two constraints that few nodes keep, from nodes that break them."""
@@ -265,16 +217,6 @@ def test_other_problems_are_searched_with_operators_of_their_own():
     algorithm = ParetoLocalSearch(sampling=np.array([[0.5, 0.5]]), neighborhood=Flips())
     with pytest.raises(TypeError):
         minimize(get_problem("zdt1", n_var=2), algorithm)
-
-
-@pytest.mark.parametrize(
-    ("kind", "neighborhood"), [(BitStringProblem, LevelNeighborhood()), (LatticeProblem, BitStringNeighborhood())]
-)
-def test_a_neighborhood_of_another_space_is_refused_before_anything_is_evaluated(kind, neighborhood):
-    own = kind(TABLE, [KAnonymity(), GeneralLossMetric()])
-    with pytest.raises(TypeError, match="problem must"):
-        minimize(own, ParetoLocalSearch(neighborhood=neighborhood))
-    assert own.n_unique == 0
 
 
 def test_verbose_shows_members_and_what_is_unexplored(capsys):

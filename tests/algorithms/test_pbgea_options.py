@@ -83,24 +83,20 @@ def test_the_search_ends_where_no_node_is_new():
     assert sorted(res.X[:, 0].tolist()) == [0, 1, 2]
 
 
-@pytest.mark.parametrize("dtype", [float, object, np.int8, np.uint8, np.float32])
-def test_whole_levels_of_any_type_are_levels(dtype):
-    expected = run(free(), sampling=NODES)
-    for constructed in (NODES.astype(dtype), Population.new(X=NODES.astype(dtype))):
-        res = run(free(), sampling=constructed)
+STRINGS = {"crossover": PartitionCrossover(), "mutation": RandomImmigrantMutation()}
+
+
+@pytest.mark.parametrize("dtype", [int, float, object, np.int8, np.uint8, np.float32])
+@pytest.mark.parametrize("made", [free, lambda: BitStringProblem(CENSUS, OBJECTIVES)], ids=["levels", "bits"])
+def test_whole_numbers_of_any_type_are_levels_or_bits(made, dtype):
+    own, operators = (made(), {}) if made is free else (made(), STRINGS)
+    X = NODES if made is free else own.sample(10, np.random.default_rng(0))
+    expected = run(made(), sampling=X, **operators)
+    for constructed in (X.astype(dtype), Population.new(X=X.astype(dtype))):
+        res = run(made(), sampling=constructed, **operators)
         assert outcome(res) == outcome(expected)
-        assert res.X.dtype == res.pop.get("X").dtype == np.int64
+        assert res.X.dtype == res.pop.get("X").dtype == own.vtype
     assert constructed.get("X").dtype == dtype
-
-
-@pytest.mark.parametrize("dtype", [int, float, object])
-def test_bits_of_any_type_are_bits(dtype):
-    own = BitStringProblem(CENSUS, OBJECTIVES)
-    operators = {"crossover": PartitionCrossover(), "mutation": RandomImmigrantMutation()}
-    X = own.sample(10, np.random.default_rng(0))
-    res, expected = (run(own, sampling=sampling, **operators) for sampling in (X.astype(dtype), X))
-    assert outcome(res) == outcome(expected)
-    assert res.X.dtype == bool
 
 
 def test_evaluated_individuals_are_not_evaluated_again():

@@ -21,8 +21,6 @@ from pymoo_anon.objectives import KAnonymity, NormalizedClassDispersion, Normali
 from pymoo_anon.operators import ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation
 from pymoo_anon.problems import Achievement, BitStringProblem, LatticeProblem, PreferredPoint
 from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
-from pymoo_anon.visualization import plot_front
-from pymoo_anon.visualization.fronts import front_picture
 
 CENSUS = make_census(300, seed=5)
 TABLE = Microdata.from_frame(
@@ -286,21 +284,6 @@ def test_names_of_points():
     assert weighted().objective_names == ("achievement of (0.2, 1)", "achievement of (0.5, 0.1)", "k")
     assert repr(weighted().objectives[1]) == "PreferredPoint((0.5, 0.1))"
     assert weighted().steps.tolist() == [0.001, 0.001, 1]
-
-
-@pytest.mark.parametrize("preferences", [POINTS[:1], POINTS], ids=["one", "two"])
-def test_pictures_show_k_as_it_is(preferences, tmp_path):
-    own = weighted(preferences)
-    res = minimize(own, PreferenceNSGA2(5, 20), ("n_gen", 5), seed=1)
-    plot_front(own, res, tmp_path / "front.png")
-    assert (tmp_path / "front.png").stat().st_size > 0
-    picture = front_picture(own, {"Front": res.F})
-    achievement, k = picture.axes[:2]
-    assert (achievement.label, k.short, k.maximize) == (
-        f"{own.objective_names[0]} (lower is better)", "k", True
-    )  # fmt: skip
-    shown = picture.fronts["Front"][:, 1]
-    assert sorted(shown) == sorted(own.values_of(res.X, KAnonymity()))
 
 
 def test_a_preferred_point_is_an_objective_for_any_problem():

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import signal
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import made_in, record, refused, run, write_persons, write_project_of_persons
-from processes import python
 from raw_tables import raw_problem
 
 from pymoo_anon.engine.classes import marked_class
@@ -108,42 +106,6 @@ def test_releases_of_every_kind_are_the_same_bytes_without_it(folder, kind, pers
     with_it = told(commands)
     forget()
     assert told(commands) == with_it
-
-
-KILLED = """
-import os, signal, sys
-import numpy as np
-from pymoo_anon.cli.app import app
-
-whole = np.savez
-
-def half(file, **arrays):
-    whole(file, **arrays)
-    file.truncate(file.tell() // 2)
-    file.flush()
-    os.kill(os.getpid(), signal.SIGKILL)
-
-np.savez = half
-app(["search", "mine.toml"])
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
-def test_a_search_that_is_killed_while_it_writes_leaves_no_half_file(project):
-    before = {path.name: path.read_bytes() for path in Path("mine-front").iterdir()}
-    assert python("-c", KILLED).returncode == -signal.SIGKILL
-    assert {path.name: path.read_bytes() for path in Path("mine-front").glob("*.*") if path.name in before} == before
-    told([("pick", "mine.toml", "--require", "k>=3"), ("release", "mine.toml"), ("report", "mine.toml")])
-    for path in list(Path("mine-front").iterdir()):
-        if path.name in before:
-            path.unlink()
-    assert python("-c", KILLED).returncode == -signal.SIGKILL
-    assert not STORED.exists()
-    assert "search mine.toml --resume writes it" in refused("pick", "mine.toml")
-    run("search", "mine.toml", "--resume")
-    assert {path.name for path in Path("mine-front").iterdir()} == {*before, "choice.json", "releases.json"}
-    run("pick", "mine.toml", "--require", "k>=3")
 
 
 def test_a_file_of_an_earlier_search_goes_where_a_new_one_stores_nothing(project, monkeypatch):

@@ -115,28 +115,6 @@ def test_the_report_s_tests_fail_where_a_browser_must_be(tmp_path, missing):
         assert done.returncode == code, done.stdout + done.stderr
 
 
-@pytest.mark.slow
-def test_the_tests_meet_the_package_that_is_installed(tmp_path):
-    (tmp_path / "pymoo_anon").mkdir()
-    (tmp_path / "pymoo_anon" / "__init__.py").write_text("raise ImportError('this is the installed one')\n")
-    done = subprocess.run(
-        [
-            Path(sys.executable).with_name("pytest"),
-            "-n",
-            "0",
-            "-p",
-            "no:cacheprovider",
-            ROOT / "tests" / "cli" / "test_init.py",
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "this is the installed one" in done.stdout, done.stdout + done.stderr
-
-
 def test_every_dependency_has_a_lower_bound_that_is_tested():
     """Check that `.ci/lowest` prints the versions that the oldest job installs."""
     extras = PROJECT["optional-dependencies"].values()

@@ -162,7 +162,9 @@ def test_choices_and_steps_are_pickled():
         ([T, K], (T, K)),
         ([K, L], (K, L)),
         ([GLM, Precision()], (GLM, Precision())),
-        ([K], (K,)),
+        ([K, GLM, Precision()], (GLM, K, Precision())),
+        ([K, L, Precision(), GLM], (Precision(), K, L, GLM)),
+        ([L], (L,)),
     ],
 )
 def test_axes_are_loss_then_privacy_whatever_the_order(objectives, axes):

@@ -48,7 +48,7 @@ def test_every_figure_is_what_is_there(front):
     )
     own, local, k, row, smaller = map(int, found.groups())
     assert own == round(100 * lost)
-    made = front.table.equivalence_classes(refine(front.problem, np.array(choice.x), "top-down"))
+    made = front.table.equivalence_classes(refine(front.problem, np.array(choice.x)))
     assert local == round(100 * GeneralLossMetric().evaluate(made)[0] / 1200)
     # The hint is the greatest smaller k that saves a tenth of the loss.
     fitting = [

@@ -81,24 +81,6 @@ def test_every_point_is_measured_once(batches):
 
 
 @pytest.mark.usefixtures("many_switches")
-def test_eight_threads_remember_the_same_values():
-    """Ask for the same points in a different order per thread."""
-    for trial in range(20):
-        memory = Memory(2)
-        X = np.stack(np.meshgrid(*[np.arange(8)] * 3), axis=-1).reshape(-1, 3)
-
-        def ask(number, memory=memory, X=X, trial=trial):
-            order = np.random.default_rng((trial, number)).permutation(len(X))
-            return [(X[rows], recall(memory, X[rows], of_nodes)) for rows in np.array_split(order, 60)]
-
-        for answers in together(8, ask):
-            for points, values in answers:
-                assert np.array_equal(values, of_nodes(points))
-        assert len(memory) == len(X)
-        assert np.array_equal(memory[X], of_nodes(X))
-
-
-@pytest.mark.usefixtures("many_switches")
 @pytest.mark.parametrize("copied", [False, True], ids=["one problem", "copies"])
 def test_eight_threads_evaluate_what_a_fresh_problem_does(copied):
     own, fresh = problem(), problem()

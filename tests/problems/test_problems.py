@@ -1,7 +1,5 @@
 """Lattice problems: decoding, memory, frames, exact fronts, and refusals."""
 
-import copy
-import pickle
 from functools import partial
 
 import numpy as np
@@ -87,33 +85,6 @@ def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_thread
             patch.setattr(base, "_POINTS_OF_A_PART", 30)
             assert np.array_equal(own.compute(X), alone)
     assert own.compute(X[:0]).shape == (0, own.n_obj)
-
-
-def test_the_memory_pays_once_for_each_node(problem, monkeypatch):
-    computed = []
-    compute = type(problem)._measure
-    monkeypatch.setattr(type(problem), "_measure", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
-    X = np.array([[0, 0, 0], [1, 1, 1], [0, 0, 0]])
-    first = problem.evaluate(X)
-    assert np.array_equal(first[0], first[2])
-    again = problem.evaluate(X[::-1])
-    assert np.array_equal(again, first[::-1])
-    assert computed == [[0, 0, 0], [1, 1, 1]]
-    assert problem.n_unique == 2
-    assert np.array_equal(problem.evaluate(problem.nodes(0, 24)), problem.compute(problem.nodes(0, 24)))
-    assert problem.n_unique == 24
-
-
-def test_the_memory_is_shared_by_copies_and_pickled_once(problem):
-    twin = copy.deepcopy(problem)
-    twin.evaluate(np.array([0, 0, 0]))
-    assert problem.n_unique == 1
-    assert twin.table is problem.table
-    other = pickle.loads(pickle.dumps(problem))
-    assert other.n_unique == 1
-    assert np.array_equal(other.evaluate(other.nodes(0, 24)), problem.evaluate(problem.nodes(0, 24)))
-    one, many = len(pickle.dumps(problem)), len(pickle.dumps([copy.deepcopy(problem) for _ in range(20)]))
-    assert many < 3 * one
 
 
 def test_the_pareto_front_is_exact_and_costs_no_distinct_nodes(problem, monkeypatch):

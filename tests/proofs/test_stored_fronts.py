@@ -99,14 +99,12 @@ SETS = {
     "in random order": [TCloseness("occupation"), GeneralLossMetric(), ClassificationMetric("salary-class")],
 }
 
-every_order = pytest.mark.parametrize("objectives", SETS.values(), ids=list(SETS))
-
 
 def census(objectives):
     return LatticeProblem(TABLE, objectives, suppression=0.01)
 
 
-@every_order
+@pytest.mark.parametrize("objectives", SETS.values(), ids=list(SETS))
 def test_all_is_visited_where_bounds_settle_less_than_half(objectives):
     """Keep every missing front member within the open bounds."""
     problem = census(objectives)
@@ -132,23 +130,6 @@ def test_all_is_visited_where_bounds_settle_less_than_half(objectives):
     resumed.run()
     np.testing.assert_array_equal(resumed.proof.F, algorithm.proof.F)
     assert resumed.n_evaluated == algorithm.n_evaluated
-
-
-@every_order
-def test_a_search_that_was_killed_while_it_visits_all_goes_on_the_same(tmp_path, objectives):
-    whole = minimize(census(objectives), BranchAndBound(), seed=1)
-    path = tmp_path / "search.journal"
-    first = census(objectives)
-    with journaled(first, path):
-        minimize(first, BranchAndBound(), seed=1)
-    content = path.read_bytes()
-    path.write_bytes(content[: int(0.8 * len(content))])
-    again = census(objectives)
-    with journaled(again, path, resume=True):
-        assert 0 < again.n_unique < first.n_unique
-        res = minimize(again, BranchAndBound(), seed=1)
-    np.testing.assert_array_equal(res.X, whole.X)
-    assert res.algorithm.n_evaluated == whole.algorithm.n_evaluated
 
 
 def test_what_another_version_learned_is_read_or_refused(tmp_path):

@@ -8,8 +8,6 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from persons import FRAMES
 from raw_tables import raw_problem
 from test_release import HIERARCHIES, HOSPITAL, KEPT, ROLES, hospital
@@ -75,21 +73,6 @@ def test_that_nobody_is_unique_is_said_of_all_released_columns_alone():
         "What was promised holds. Released anyway, although k is 1 where at least 2 is required: it is only a test. 1 "
         "of 12 rows (8.3 %) is unique by all released columns."
     )
-
-
-@given(data=st.data())
-def test_unique_rows_are_those_that_a_loop_finds(data):
-    n = data.draw(st.integers(2, 12))
-    cells = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=n, max_size=n)
-    columns = {name: data.draw(cells) for name in ("one", "other")}
-    frame = pd.DataFrame({"q": data.draw(st.lists(st.sampled_from(["1", "2"]), min_size=n, max_size=n)), **columns})
-    keep = dict.fromkeys(columns, "to count them in this test")
-    made = release(frame, raw_problem(frame[["q"]]), [data.draw(st.integers(0, 1))], keep=keep, anyway=ANYWAY)
-    for by, unique in zip((["q", "one", "other"], ["one", "other"]), made.uniqueness.unique, strict=True):
-        rows = list(
-            made.frame[by].astype(object).where(made.frame[by].notna(), None).itertuples(index=False, name=None)
-        )
-        assert unique == sum(rows.count(row) == 1 for row in rows)
 
 
 DAYS = [datetime.date(2024, 1, day) for day in (1, 2)]
