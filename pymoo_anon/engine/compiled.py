@@ -64,12 +64,9 @@ class Loop:
 def njit(*, allocates: bool = True, inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Loop]:
     """Compile a loop without the GIL when it is first called.
 
-    Args:
-        allocates: Whether the loop, or one that it calls, makes arrays. Others compile faster, since nobody counts
-            who holds an array.
-        inner: Whether only compiled loops call it. It compiles faster, since it needs no way in from Python, where a
-            call raises TypeError.
-        options: Others of numba's `njit`.
+    A loop compiles faster if neither it nor one that it calls `allocates` arrays, since nobody counts who holds them.
+    So does an `inner` one, which only compiled loops call, since it needs no way in from Python. `options` are others
+    of numba's `njit`.
     """
     # Told to every loop: one that is not told takes it from the loop that first calls it.
     options["_nrt"] = allocates
