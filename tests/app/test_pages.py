@@ -451,8 +451,8 @@ def test_each_audience_has_its_release_and_its_report_on_the_page():
         run("release", "mine.toml", "--audience", name)
     desk, shown = Desk(Path("mine.toml")), []
     page = told(lambda own: shown.append(own) or study.show_release_step(own), desk)
-    assert labelled(page, "Released for").value == "staff"
-    shown[-1].chosen["released"] = "all"
+    assert labelled(page, "Audience").value == "staff"
+    shown[-1].chosen["audience"] = "all"
     made = shown[-1].chosen
 
     def again(own):
