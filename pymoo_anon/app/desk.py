@@ -106,7 +106,12 @@ class Desk:
         return [name for name in names if is_project(name)], tables
 
     def open(self, name: str | None = None) -> None:
-        """Choose a project of the folder, or none."""
+        """Choose a project of the folder, or none.
+
+        Other work than a search would go on with the new project.
+        """
+        if not (self.job.stops or self.job is threading.current_thread()):
+            self._check_idle()
         file = None if name is None else self.inside(self.folder / name)
         if file is not None:
             read_project(file, decided=False)
@@ -156,7 +161,7 @@ class Desk:
         study = self.once("study", "Reading the front", files, lambda: _loaded(Study(project), "front"))
         # These change with every choice and release, also of a command: they alone are read anew.
         for part, file in (("choice", CHOICE), ("releases", RELEASES)):
-            self.once(part, "", [project.output / file], partial(vars(study).pop, part, None), id(study))
+            self.once(part, "", [project.output / file], partial(vars(study).pop, part, None))
         return study
 
     @property
@@ -171,7 +176,7 @@ class Desk:
         file = self.inside(self.project().quasi_identifiers[name])
         profile = self.proposer.profile(name)
         make = partial(open_hierarchy, file, profile)
-        return self.once("hierarchy", "Reading the hierarchy", [file], make, file, id(profile))
+        return self.once("hierarchy", "Reading the hierarchy", [file], make, file, profile)
 
     def once(self, name: str, words: str, files: Sequence[Path], make: Callable[[], T], *more: Hashable) -> T:
         """Return a value that is made once for files and more.
@@ -210,11 +215,14 @@ class Desk:
 
         Work that is not quiet returns its results by name, or None.
         """
-        if self.job.is_alive() and not self.job.quiet:
-            raise ValueError(f"wait for the end of this work: {self.job.words}")
+        self._check_idle()
         self.job = Job(words, partial(self._work, work), stops, quiet)
         self.job.start()
         return self.job
+
+    def _check_idle(self) -> None:
+        if self.job.is_alive() and not self.job.quiet:
+            raise ValueError(f"wait for the end of this work: {self.job.words}")
 
     def _work(self, work: Callable[[Job], Any], job: Job) -> None:
         try:
@@ -223,10 +231,12 @@ class Desk:
                 made = work(job)
             if not job.quiet:
                 self.changed(made)
-        except TOLD as error:
+        except Exception as error:
             # Fields keep their values.
             job.error = error_text(error)
             self.version += job.stops
+            if not isinstance(error, TOLD):
+                raise
         except KeyboardInterrupt:
             job.error = "Stopped: nothing was written."
             self.version += 1

@@ -285,7 +285,7 @@ def _show_changes(hierarchy: Hierarchy, level: int, places: list[int], change: C
         text("Choose groups to rename, merge, split or move them.")
         return
     with controls():
-        label = ui.input("Label", value=label_words(chosen[0]))
+        label = ui.input("Label", value=str(chosen[0]))
         words = "Rename" if len(chosen) == 1 else f"Merge {len(chosen)} groups"
         button(words, change(lambda: edits.merged(hierarchy, level, chosen, label.value)), first=True)
     if len(chosen) > 1:

@@ -188,7 +188,7 @@ def _show_beside(screen: Screen, study: Study, rows: list[int]) -> None:
     heading("Side by side")
     subject = _subject(study.front, study.project.suppressed)
     compare = partial(side_by_side, subject, [row - 1 for row in rows])
-    made = screen.desk.once("beside", "Counting queries", [], compare, id(study), *rows)
+    made = screen.desk.once("beside", "Counting queries", study.files, compare, *rows)
     titles = [column.title for column in made.columns]
     # Its numbers hold spaces that do not break, which `show_rows` would spell.
     cells = [[str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in made.rows]
@@ -239,7 +239,7 @@ def _pick(desk: Desk, study: Study, bounds: ui.input, how: dict[str, Any]) -> No
 
 def _once_for(screen: Screen, study: Study, name: str, make: Callable[[], Any]) -> Any:
     """Return what is made once for the choice."""
-    return screen.desk.once(name, "Comparing the points", [study.folder / CHOICE], make, id(study))
+    return screen.desk.once(name, "Comparing the points", [*study.files, study.folder / CHOICE], make)
 
 
 def show_release_step(screen: Screen) -> None:
@@ -334,8 +334,8 @@ def _show_released(study: Study, audience: str | None) -> None:
 def _show_releases(screen: Screen, study: Study) -> None:
     desk = screen.desk
     if len(study.releases) > 1:
-        files = [study.path_of(one) for one in study.releases]
-        n, together = desk.once("together", "Comparing all releases", files, lambda: all_together(study), id(study))
+        files = [*study.files, *(study.path_of(one) for one in study.releases)]
+        n, together = desk.once("together", "Comparing all releases", files, lambda: all_together(study))
         if together is not None:
             warn(f"Whoever has the {n} releases and links their rows sees {together}.")
     for file, broken in desk.found.get("verified", {}).items():
