@@ -126,9 +126,10 @@ class Desk:
 
     @property
     def text(self) -> str:
-        """The content of the project file, or nothing without one."""
-        is_there = self.file is not None and self.file.is_file()
-        return content_of(self.path).decode("utf-8-sig", "replace") if is_there else ""
+        """The content of the project file, or nothing without one that can be read."""
+        with suppress(ValueError, OSError):
+            return content_of(self.path).decode("utf-8-sig", "replace")
+        return ""
 
     @property
     def state(self) -> Any:

@@ -153,11 +153,13 @@ def show_table(screen: Screen) -> None:
         missing = ui.select(MISSING, value=project.missing, label="Rows without a value")
         screen.keeps(missing.classes("wide"), "data", "missing")
         empty = ui.input("Texts that mean: no value", value=options.joined(project.reading.empty)).classes("wide")
-
-        def texts(words: str) -> list[str]:
-            return [own for own in options.parts_of(words) if own]
-
-        screen.keeps(empty, "data", "empty", read=texts, then=desk.changed)
+        screen.keeps(
+            empty,
+            "data",
+            "empty",
+            read=lambda words: [own for own in options.parts_of(words) if own],
+            then=desk.changed,
+        )
     text(f"All of this stands in {desk.path.name}, which the commands read.")
     heading("The risk of the table as it stands")
     if "risk" in desk.found:

@@ -23,8 +23,7 @@ _ADVICE = {
     r"name one: --table NAME of .* file": "name one as Sheet or table, and choose the file again",
     r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",
     r"--names NAME,NAME,\.\.\. names the columns of a .*": '"Names of the columns" names them',
-    "--names must": '"Names of the columns" must',
-    "--encoding must": "Encoding must",
+    "--(names|encoding) must": r"the \1 must",
     r", keep=\{.* beside its role": " above",
     r"Hierarchy\.with_root\(\) adds a level '\*'": "step 2 merges all groups of a last level",
     "belongs to another search$": "is of a search with other settings: search again",
@@ -252,10 +251,8 @@ def show_rows(
         {"name": f"c{i}", "field": f"c{i}", "label": plain(title), "align": "right" if title in right else "left"}
         for i, title in enumerate(titles)
     ]
-    values = [
-        {"id": place, **{f"c{i}": plain(str(cell)) for i, cell in enumerate(row)}} for place, row in enumerate(rows)
-    ]
-    shown = ui.table(columns=columns, rows=values)
+    values = [{f"c{i}": plain(str(cell)) for i, cell in enumerate(row)} for row in rows]
+    shown = ui.table(columns=columns, rows=[{"id": place, **own} for place, own in enumerate(values)])
     for i, template in enumerate(cells):
         if template is not None:
             shown.add_slot(f"body-cell-c{i}", f'<q-td :props="props">{template}</q-td>')

@@ -74,9 +74,9 @@ def show_search(screen: Screen) -> None:
         keeps(limit, "search", "time-limit")
         keeps(ui.number("Seed", value=settings.seed, min=0, precision=0), "search", "seed")
     with controls():
-        button("Search again" if desk.has(RECORD) else "Search", _start, desk, first=True)
+        button("Search again" if desk.has(RECORD) else "Search", _start, screen, first=True)
         if desk.has(JOURNAL) and not is_searching:
-            button("Go on with the search that did not end", _start, desk, True)
+            button("Go on with the search that did not end", _start, screen, True)
     ui.element("div").classes("front").props('id="growing"')
 
     def show_growing() -> None:
@@ -93,15 +93,13 @@ def _show_end(study: Study) -> None:
     front, record = study.front, study.record
     proof = "proven complete" if front.certified else f"not proven ({record['stopped']})"
     method, seconds = ALGORITHMS[record["algorithm"]["name"]].words, record["search_seconds"]
-    text(
-        f"The front has {counted(len(front), 'point', 'points')}, {proof}, by {method} in {seconds:,.1f} s.",
-        kind="good",
-    )
+    found = f"The front has {counted(len(front), 'point', 'points')}, {proof}"
+    text(f"{found}, by {method} in {seconds:,.1f} s.", kind="good")
     _draw("growing", _chart_of(front))
 
 
-def _start(desk: Desk, resume: bool = False) -> None:
-    settings = replace(desk.project(decided=True).settings(), resume=resume)
+def _start(screen: Screen, resume: bool = False) -> None:
+    settings = replace(screen.desk.project(decided=True).settings(), resume=resume)
     settings.check()
 
     def work(job: Job) -> None:
@@ -123,7 +121,9 @@ def _start(desk: Desk, resume: bool = False) -> None:
             with own.journaled() as journal:
                 own.write(own.search(callback=follow), temporary, journal)
 
-    desk.start("Searching", work, stops=True)
+    screen.desk.start("Searching", work, stops=True)
+    # What an earlier search found is shown no longer.
+    screen.show()
 
 
 def show_front(screen: Screen) -> None:
@@ -147,8 +147,7 @@ def show_front(screen: Screen) -> None:
     own = "its level: 0 keeps its values, and the highest"
     if not isinstance(study.problem, LatticeProblem):
         own = "the number of its groups: 1"
-    if study.table.quasi_identifiers:
-        text(f"Below a column's name stands {own} leaves nothing of them.")
+    text(f"Below a column's name stands {own} leaves nothing of them.")
     table, below = _point_table(study), ui.element("div").classes("part")
 
     def show_chosen() -> None:
@@ -273,7 +272,6 @@ def show_release_step(screen: Screen) -> None:
         if audience in released:
             screen.part(partial(_show_released, study, audience))
         screen.part(partial(_show_releases, screen, study))
-    if audience in released:
         _show_report(screen, study, audience)
 
 
