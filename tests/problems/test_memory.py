@@ -6,6 +6,7 @@ import pickle
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -330,17 +331,53 @@ class OwnLimit(Objective):
         self.limit = limit
 
 
+def below(limit):
+    return lambda sizes: sizes < limit
+
+
+class Slots:
+    """An object whose `repr` tells its place in memory."""
+
+    __slots__ = ("own",)
+
+    def __init__(self, own):
+        self.own = own
+
+
+LONG = np.arange(2_000)
+# A `repr` of these lacks some content, or tells a place in memory.
+ODD_LIMITS = [
+    (np.float64(3), np.float64(4)),
+    ({"a", "b"}, {"a", "c"}),
+    ({"a": {"b"}}, {"a": {"c"}}),
+    ([LONG], [LONG * (LONG != 1_000)]),
+    (Slots([3]), Slots([4])),
+    (below(3), below(4)),
+    (partial(below, 3), partial(below, 4)),
+    (np.add, np.subtract),
+    (int, float),
+]
+
+
 def test_measures_that_differ_in_what_they_hold_differ_to_a_journal():
     grades = [TCloseness("s", Hierarchy([[1, 2, 3], own, ["*"] * 3])) for own in ("xxy", "xyy")]
     people = [MarketerRisk(small(rows).table) for rows in ([("a", 1), ("b", 1)] * 3, [("a", 1), ("c", 1)] * 3)]
     weighed = [PreferredPoint((0.2, 1.0), weights) for weights in (None, [1.0])]
     table = small([("a", 1), ("b", 2), ("b", 3), ("c", 2)]).table
     limited = [OwnLimit(3), OwnLimit(np.array([3.0, 4.0])), OwnLimit(np.array([3.0, 4.5]))]
-    for measures in (grades, people, weighed, limited):
+    for measures in (grades, people, weighed, limited, *(map(OwnLimit, pair) for pair in ODD_LIMITS)):
+        measures = [*measures]
         found = [fingerprint(LatticeProblem(table, [measure]), {}) for measure in measures]
         again = [fingerprint(LatticeProblem(table, [copy.deepcopy(measure)]), {}) for measure in measures]
         assert found == again
         assert len(set(found)) == len(measures)
+
+
+def test_a_measure_may_hold_itself_and_what_nothing_is_known_of():
+    table, own = small([("a", 1), ("b", 2)]).table, OwnLimit(threading.Lock())
+    before = fingerprint(LatticeProblem(table, [own]), {})
+    own.itself = [own, own.check]
+    assert fingerprint(LatticeProblem(table, [own]), {}) != before
 
 
 def test_a_pickled_problem_writes_nowhere(tmp_path):

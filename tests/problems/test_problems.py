@@ -22,7 +22,7 @@ from pymoo_anon.datasets import fetch_adult, fetch_adult_frame, make_census
 from pymoo_anon.datasets.adult import QUASI_IDENTIFIERS
 from pymoo_anon.objectives import *
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import BitStringProblem, LatticeProblem, base
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, base, journaled
 from pymoo_anon.problems.requirements import impossible
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 
@@ -241,6 +241,22 @@ def test_points_may_be_evaluated_one_by_one():
     assert np.array_equal(strings.evaluate(bits), BitStringProblem(TABLE, [KAnonymity()]).evaluate(bits))
     plain.elementwise = True
     assert np.array_equal(plain.evaluate(X[:9])[0], with_options().evaluate(X[:9])[0])
+
+
+def in_another_process(evaluate, X):
+    return [pickle.loads(pickle.dumps(evaluate))(x) for x in X]
+
+
+def test_what_other_processes_evaluate_is_remembered_and_written(tmp_path):
+    own, again = with_options(elementwise_runner=in_another_process), with_options()
+    X = own.nodes(0, 9)[[0, 4, 4, 8, 2]]
+    with journaled(own, tmp_path / "journal"):
+        F, G = own.evaluate(X)
+    with journaled(again, tmp_path / "journal", resume=True):
+        assert own.n_unique == again.n_unique == 4
+    assert all(np.array_equal(*both) for both in zip((F, G), with_options().evaluate(X), strict=True))
+    assert np.array_equal(again.measure(X), with_options().measure(X))
+    assert own.evaluate(X, return_as_dictionary=True).keys() == {"F", "G"}
 
 
 def test_threads_are_kept_by_copies():
