@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.algorithms.moo.spea2 import SPEA2
-from pymoo.core.population import Population
 from pymoo.operators.crossover.pntx import TwoPointCrossover
 from pymoo.operators.crossover.sbx import SBX
 from pymoo.operators.crossover.ux import UX
@@ -72,21 +71,6 @@ def test_crossover_that_cuts_nothing_is_not_told():
     ):
         own = NSGA2(10, sampling=sampling, crossover=crossover, mutation=mutation)
         minimize(problem.fresh_copy(), own, ("n_gen", 1), seed=1)
-
-
-def test_pymoo_cuts_what_its_crossover_makes():
-    """Confirm the warning: children round up only with vtype=float. pymoo's mutation does not need it."""
-    problem = LATTICES["two objectives"]
-    parents = Population.new("X", problem.nodes(0, problem.n_nodes))[np.tile([0, -1], (200, 1))]
-
-    def children(operator):
-        return operator(problem, parents, random_state=np.random.default_rng(1)).get("X").astype(float)
-
-    real = children(SBX(prob=1.0, eta=3.0, vtype=float))
-    assert np.array_equal(children(SBX(prob=1.0, eta=3.0, repair=RoundingRepair())), np.floor(real))
-    rounded = children(SBX(prob=1.0, eta=3.0, vtype=float, repair=RoundingRepair()))
-    assert np.array_equal(rounded, np.round(real))
-    assert (rounded > np.floor(real)).any()
 
 
 def test_binary_operators_of_pymoo_work():

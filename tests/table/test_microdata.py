@@ -15,16 +15,6 @@ from pymoo_anon.table import AtMost, Below, Generalization, Hierarchy, Microdata
 from pymoo_anon.table.generalization import LocalGeneralization, label_texts, suppression_rule
 
 
-def test_persons_are_counted_like_sensitive_values():
-    whose = ["p1", "p2", "p1", "p3", "p2", "p2"]
-    table = Microdata.from_frame(persons(patient=whose), QUASI, "diagnosis", person="patient")
-    assert (table.person, table.sensitive) == ("patient", ("diagnosis",))
-    assert table.domain_of("patient") == ("p1", "p2", "p3")
-    # The tuples 41 F, 41 M and 99 M belong to p2. 30 F holds p1 twice, and p3.
-    assert table.tuples.columns["patient"].histogram().tolist() == [[0, 1, 0], [0, 1, 0], [0, 1, 0], [2, 0, 1]]
-    assert Microdata.from_frame(persons(), QUASI).person is None
-
-
 def test_a_table_with_persons_keeps_them_when_it_is_copied_recoded_and_grouped():
     table = Microdata.from_frame(persons(patient=[1, 2, 1, 3, 2, 2]), QUASI, person="patient")
     recoded = table.recoded({"age": Hierarchy.flat([17, 30, 41, 99])})
