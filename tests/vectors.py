@@ -1,4 +1,4 @@
-"""Property vectors: random ones, the paper's, and slow twins of the comparators."""
+"""Property vectors: random ones, and the paper's."""
 
 from __future__ import annotations
 
