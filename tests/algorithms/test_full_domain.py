@@ -54,6 +54,17 @@ def test_it_ends_with_the_last_node_whatever_the_termination_allows():
     assert (res.algorithm.n_gen - 1, res.algorithm.n_visited) == (4, 256)
 
 
+@pytest.mark.parametrize(
+    ("termination", "visited"), [(("n_eval", 100), 120), (("n_gen", 3), 180), (("n_eval", 120), 120)]
+)
+def test_terminations_are_looked_at_after_every_batch(termination, visited):
+    own = problem()
+    res = minimize(own, ExhaustiveSearch(60), termination)
+    assert res.algorithm.n_visited == own.n_unique == res.algorithm.evaluator.n_eval == visited
+    F, G = (values[:visited] for values in every(own))
+    assert np.array_equal(res.F, minimal(F[G[:, 0] <= 0]))
+
+
 def test_the_output_shows_what_was_visited_and_counts_feasible_members(capsys):
     minimize(problem(k=81), ExhaustiveSearch(200), verbose=True)
     heads, rows = printed(capsys)
