@@ -98,10 +98,6 @@ def test_verbose_shows_what_is_left(capsys):
 SMALL = make_census(500, seed=2)
 
 
-def small_problem(**asked):
-    return LatticeProblem(SMALL, [KAnonymity(), GeneralLossMetric()], suppression=0.01, **asked)
-
-
 def test_of_several_infeasible_nodes_it_is_the_one_that_violates_least():
     seen = []
 
@@ -117,7 +113,7 @@ def test_of_several_infeasible_nodes_it_is_the_one_that_violates_least():
 
 
 def test_a_history_holds_no_bounds():
-    own = small_problem()
+    own = LatticeProblem(SMALL, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
     res = minimize(own, BranchAndBound(), save_history=True)
     assert len(res.history) == res.algorithm.n_iter - 1
     assert [one.n_evaluated for one in res.history] == sorted(one.n_evaluated for one in res.history)

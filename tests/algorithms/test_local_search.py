@@ -401,15 +401,6 @@ def test_pairs_are_taken_where_they_are_defined(objectives, rule, constraints, p
     )
 
 
-def test_descent_ends_where_no_neighbor_is_better():
-    own = BitStringProblem(SMALL, [Precision()], Below(5))
-    res = minimize(own, ParetoLocalSearch(termination=NoTermination()), seed=1)
-    assert res.algorithm.n_unexplored == 0
-    assert own.is_valid(np.array([np.frombuffer(key, dtype=bool) for key in own._memory._rows])).all()
-    around = own.evaluate(BitStringNeighborhood().do(own, res.X, 1), return_values_of=["F"])
-    assert res.F[0] <= around.min()
-
-
 def test_operators_follow_the_search_space():
     algorithm = ParetoLocalSearch()
     algorithm.setup(other(), seed=1)

@@ -38,11 +38,6 @@ def test_G_is_how_far_each_bound_is_missed(task):
 # Runs in pymoo
 
 
-def small_problem(*constraints):
-    objectives = [KAnonymity(), GeneralLossMetric()]
-    return LatticeProblem(CENSUS, objectives, constraints=constraints, suppression=0.02)
-
-
 def test_what_looks_alike_is_not_mixed_up():
     """Distinguish two hierarchies of the same shape, and two populations."""
     table = invented(0)
@@ -122,7 +117,7 @@ def test_objectives_of_ones_own_are_told_apart_by_their_arguments():
 
 
 def test_what_only_infeasible_nodes_reach_is_not_shown(capsys):
-    own = small_problem(KAnonymity() >= 301)
+    own = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], 0.02, [KAnonymity() >= 301])
     minimize(own, PBGEA(), ("n_gen", 2), seed=1, verbose=True)
     assert capsys.readouterr().out.splitlines()[-1].split(" | ")[-1].strip() == "-"
 
