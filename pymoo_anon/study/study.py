@@ -396,7 +396,7 @@ def _remember(study: Study, done: Released, others: _Others) -> None:
 
 
 def _of_other_searches(study: Study, own: Sequence[Released]) -> Iterator[tuple[Study | None, Released]]:
-    """Yield releases of the table beside one's own that other searches made, with these if they can be counted."""
+    """Yield the releases by other searches beside some, each with its search if that is found."""
     known = {study.path_of(one) for one in [*study.releases, *own]}
     folders = dict.fromkeys(study.path_of(one).parent for one in own)
     there = [file for folder in folders for file in sorted(folder.glob(f"*.{EVIDENCE}"))]
@@ -414,7 +414,7 @@ def _of_other_searches(study: Study, own: Sequence[Released]) -> Iterator[tuple[
 
 
 def _found(study: Study, told: Mapping[str, Any], path: Path, sha256: str) -> tuple[Study | None, Released]:
-    """Return the search and the record of a release with evidence, if its classes are of the study's table."""
+    """Return the search of a release, if its joint classes can be counted, and its record."""
     file = path_from(study.project.path.parent, path)
     with suppress(ValueError, OSError, LookupError):
         # The last command that made it names its search.
