@@ -39,7 +39,8 @@ def whole_from_0(name: str, value: Any) -> int:
 def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
     """Raise if a value is none of its choices."""
     if value not in choices:
-        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
+        *others, last = map(repr, choices)
+        raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {value!r}")
 
 
 def repeated(items: Iterable[Any]) -> list[Any]:

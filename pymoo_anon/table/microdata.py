@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pymoo_anon._messages import counted, examples, html_table, repeated
+from pymoo_anon._messages import counted, examples, html_table, one_of, repeated
 from pymoo_anon.engine.classes import (
     DistinctTuples,
     EquivalenceClasses,
@@ -158,8 +158,7 @@ class Microdata:
             ValueError: No quasi-identifier, no rows, a column twice, roles that exclude each other, a value that its
                 hierarchy lacks or that is `*`, both True and 1 or False and 0 in a column, or missing values.
         """
-        if missing not in ("raise", "drop", "keep"):
-            raise ValueError(f"missing must be 'raise', 'drop' or 'keep', got {missing!r}")
+        one_of("missing", missing, ("raise", "drop", "keep"))
         _check_hierarchies(quasi_identifiers)
         if not quasi_identifiers:
             raise ValueError("quasi_identifiers must be a dict of at least one column and its hierarchy, got none")
