@@ -158,11 +158,7 @@ def share(part: int, whole: int, unit: str) -> str:
 
 
 def unit_of_rows(person: Hashable | None) -> str:
-    """Return "people", or "rows" if a column identifies persons.
-
-    >>> unit_of_rows(None), unit_of_rows("patient")
-    ('people', 'rows')
-    """
+    """Return "people", or "rows" if a column identifies persons."""
     return "people" if person is None else "rows"
 
 

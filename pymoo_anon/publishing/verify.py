@@ -334,10 +334,7 @@ def _edges(own: Recount, made: pd.DataFrame, given: pd.DataFrame, names: dict[st
 def linked_rows(
     own: Recoding, problem: AnonymizationProblem, original: Renamed, columns: Sequence[Name]
 ) -> Recount | None:
-    """Return the rows of all releases as their joint classes.
-
-    The result is None if a release is known by its classes alone. The columns are of the original.
-    """
+    """Return the rows of all releases as joint classes. None means that one is known by its classes alone."""
     points = [point for one in problem.earlier if (point := point_of(one)) is not None]
     if len(points) < len(problem.earlier):
         return None
