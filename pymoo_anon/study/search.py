@@ -315,6 +315,8 @@ class Run:
                 f"no generalization {among} satisfies {' and '.join(asked) or 'the limit of suppression'}; "
                 "require less, or allow more suppression"
             )
+        # Files may need the memory of the search.
+        vars(problem.table).pop("grouper", None)
         write_front(found.front, self.record(found), temporary)
         written = [name for name in (STORED, *FILES) if (temporary / name).exists()]
         put_in_place(temporary, self.settings.output, written)
