@@ -1,7 +1,6 @@
 """Own files on the command line: nothing shifted, lost or overwritten."""
 
 import os
-import re
 import shutil
 from pathlib import Path
 
@@ -84,43 +83,6 @@ def test_a_hierarchy_without_a_root_is_a_warning():
         "Warning: the hierarchies of 'sex' do not end in one group, so that no node is wholly generalized; "
         "Hierarchy.with_root() adds a level '*'\n"
     )
-
-
-FIELDS = "must have 5 fields in every row, as in its header, which is row 1; got"
-LATIN_1 = (
-    "a file in latin-1 (ISO 8859-1) or Windows-1252; save it as UTF-8, or name its encoding: init --encoding cp1252"
-)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "sentence"),
-    [
-        # Rows that end with a comma shift nothing.
-        (r"(?m)(\d)$", r"\1,", f"{FIELDS} 6 in rows 2, 3, 4, 5, 6 and 35 more"),
-        (r",2\n((.*\n){3})02136.*", r",2,x\n\1F,x", f"{FIELDS} 2 or 6 in rows 4, 8"),
-        (
-            r"(?m)(.)$",
-            r"\1,,",
-            "must name every column in its first row, got no name for column 6; name it, or take out titles above and "
-            "merged cells",
-        ),
-        (
-            "paid,note",
-            "zip,sex",
-            "must name each of its columns once, got 'zip', 'sex' more than once; rename all but one there",
-        ),
-        (
-            "cold",
-            "Erkältung",
-            f"must be text in UTF-8 or UTF-16, got the byte 0xe4 in line 3, as in {LATIN_1}, encoding in [data]",
-        ),
-        ("02133,M,flu,no", '"02133,M,flu,no', "must have quotes closed, got in row 5: unexpected end of data"),
-    ],
-)
-def test_a_table_that_is_unclear_is_one_sentence(old, new, sentence):
-    text = re.sub(old, new, Path("mine.csv").read_text(encoding="utf-8"))
-    Path("mine.csv").write_text(text, encoding="latin-1")
-    assert refused("search", *MINE) == f"mine.csv {sentence}"
 
 
 def test_the_table_may_stand_beside_its_hierarchies_and_hidden_files():

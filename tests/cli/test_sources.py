@@ -36,18 +36,12 @@ NASTY = {
     "texts that look like others": "a,b\nNULL,nan\nTrue,1e5\n007,#x\n1_000,2020-01-01\n",
 }
 
+#: Files that are wrong beside those of refusals.txt.
 WRONG = {
-    "uneven": "a,b\n1,2\n3\n",
-    "too many": "a,b\n1,2,3\n",
-    "too many, empty": "a,b\n1,2,\n",
     "a NUL": "a,b\n1,x\0y\n",
     "a NUL at the end": "a,b\n1,2\0\n",
     "blanks after a quote": 'a,b\n1,"2" \n',
-    "unclosed": 'a,b\n1,"2\n',
     "after a quote": 'a,b\n1,"2"x\n',
-    "twice": "a,a\n1,2\n",
-    "empty": "",
-    "no names": ",\n1,2\n",
 }
 
 

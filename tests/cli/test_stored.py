@@ -14,15 +14,12 @@ import pytest
 from command import made_in, record, refused, run, write_persons, write_project_of_persons
 from raw_tables import raw_problem
 
-from pymoo_anon.engine.classes import marked_class
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems.journal import fingerprint
 from pymoo_anon.study import Study, engines
 from pymoo_anon.study.names import checksum
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.stored import read_search, write_search
-from pymoo_anon.table import Hierarchy, Microdata
 
 STORED = Path("mine-front", "search.npz")
 
@@ -180,18 +177,3 @@ def test_a_value_of_another_type_is_not_stored(tmp_path):
     problem = raw_problem({"sex": [*"FMF"], "s": pd.Series([(1, 2), (1, 3), (1, 2)], dtype=object)}, "s")
     assert not write_search(problem.front([[0], [1]]), tmp_path / "search.npz")
     assert not (tmp_path / "search.npz").exists()
-
-
-def test_values_of_marked_rows_are_those_of_their_class():
-    frame = pd.DataFrame({"age": [1, 1, 1, 2, 3, 3, 4], "s": list("aabcabb")})
-    table = Microdata.from_frame(frame, {"age": Hierarchy.intervals(1, 5, [2])}, "s")
-    problem = LatticeProblem(table, [KAnonymity(), DistinctLDiversity("s"), GeneralLossMetric()], suppression=3)
-    front = problem.front(problem.nodes(0, problem.n_nodes))
-    for place, x in enumerate(front.X):
-        classes = problem.equivalence_classes(x)
-        for measure in problem.measured:
-            own = front.marked(measure)[place]
-            if classes.kept.all() or not measure.worst_class:
-                assert np.isnan(own)
-            else:
-                assert own == measure.of_classes(marked_class(classes))[0]

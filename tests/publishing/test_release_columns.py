@@ -55,13 +55,6 @@ def test_rows_that_kept_columns_make_unique_are_counted_and_said():
 
 
 def test_that_nobody_is_unique_is_said_of_all_released_columns_alone():
-    """Count half of the rows as unique by class and diagnosis together."""
-    made = release(HOSPITAL, hospital(suppression=4), [1, 1], drop=["name", "born", "weight"])
-    assert made.uniqueness.values.tolist() == [["all released columns", 6, 12], ["sensitive columns", 0, 12]]
-    assert made.verdict == (
-        "What was promised holds. 6 of 12 rows (50.0 %) are unique by all released columns. Dropped: name, born, "
-        "weight and patient."
-    )
     problem = LatticeProblem(Microdata.from_frame(HOSPITAL, HIERARCHIES), [K], suppression=4)
     rest = {"drop": [name for name in HOSPITAL if name not in HIERARCHIES]}
     made = release(HOSPITAL, problem, [1, 1], **rest)
@@ -184,12 +177,8 @@ L = DistinctLDiversity("diagnosis")
 
 def test_a_point_below_a_requirement_is_released_only_by_name_of_the_option():
     problem = hospital([K, L], constraints=[K >= 4, TCloseness("diagnosis") <= 0.9], suppression=1)
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match="misses what is required: k is 3 where at least 4 is required; anyway="):
         release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
-    assert str(caught.value) == (
-        "the point misses what is required: k is 3 where at least 4 is required; anyway='REASON', on the "
-        "command line --anyway REASON, releases it nevertheless"
-    )
     made = release(HOSPITAL, problem, [1, 1], suppressed="drop", anyway=ANYWAY, **ROLES)
     assert made.exceptions == ("k is 3 where at least 4 is required",)
     assert made.claims.holds.tolist() == [True] * 3

@@ -2,7 +2,6 @@
 
 import datetime
 from collections.abc import Callable
-from dataclasses import replace
 from decimal import Decimal
 from functools import cache
 from importlib import import_module
@@ -280,40 +279,6 @@ def test_rows_of_lazy_frames_are_compared_where_they_live(engine, suppressed, mo
         monkeypatch.setattr(verifying, "_balance", balance)
         arrow = made.frame.to_arrow_table()
         assert made.counted_again(duckdb.connect().from_arrow(arrow)).claims.holds.all()
-
-
-@pytest.mark.parametrize("engine", ["polars lazy", "duckdb"])
-def test_rows_of_lazy_frames_are_compared_in_memory_where_the_tuples_are_as_many(engine, monkeypatch):
-    """The codes of the distinct tuples are in memory: as many rows fit, too, and are compared faster there."""
-    own = pd.DataFrame({"a": range(64), "b": range(64), "diagnosis": ["flu", "cold"] * 32})
-    trees = {name: Hierarchy.intervals(0, 64, widths=[8, 16]) for name in ("a", "b")}
-    problem = LatticeProblem(Microdata.from_frame(own, trees, "diagnosis"), [KAnonymity()])
-    made = recode(FRAMES[engine](pa.Table.from_pandas(own)), problem, [1, 1], Asked())
-    monkeypatch.setattr(import_module("pymoo_anon.publishing.verify"), "_made_rows", None)
-    assert made.counted_again(made.frame).claims.holds.all()
-    rows = pd.DataFrame(rows_of(made.frame)[1], columns=["a", "b", "diagnosis"])
-    # A "flu" of one class and a "cold" of another are exchanged.
-    one = rows.index[(rows.a == rows.a[0]) & (rows.diagnosis == "flu")][0]
-    other = rows.index[(rows.a != rows.a[0]) & (rows.diagnosis == "cold")][0]
-    rows.loc[[one, other], "diagnosis"] = ["cold", "flu"]
-    with pytest.raises(RecountError, match=r"counted again, 2 rows are other than the recoding makes them$"):
-        made.counted_again(FRAMES[engine](pa.Table.from_pandas(rows, preserve_index=False)))
-
-
-@pytest.mark.parametrize("engine", ["polars lazy", "duckdb"])
-def test_a_recount_reads_the_held_rows_where_all_columns_with_a_role_are_released(engine):
-    frame = pd.concat([persons()] * 2, ignore_index=True).assign(salary=range(12))
-    measures = [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric()]
-    problem = LatticeProblem(Microdata.from_frame(frame, QUASI, "diagnosis"), measures, suppression=2)
-    keep, claims = {"salary": "it is kept as drawn here"}, []
-    for drop in (["name"], ["name", "diagnosis"]):
-        made = recode(FRAMES[engine](pa.Table.from_pandas(frame)), problem, [0, 0], Asked(drop, keep))
-        written = made.frame
-        if len(drop) == 1:
-            made = replace(made, _complete=None)
-        claims.append(made.counted_again(written).claims)
-    assert claims[0].holds.all()
-    assert claims[1].equals(claims[0])
 
 
 @pytest.mark.parametrize("engine", FRAMES)
