@@ -6,17 +6,13 @@ This holds although other code may lose their error.
 import ctypes
 import json
 import os
-import random
 import shutil
 import signal
-import subprocess
-import sys
-import time
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from command import command, made_in, run, without_compiling, write_persons
+from command import command, made_in, run, write_persons
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
@@ -225,25 +221,3 @@ def test_while_numba_compiles_a_first_signal_waits_and_a_second_does_not(monkeyp
     assert seen == ["still compiling"]
     with pytest.raises(KeyboardInterrupt):
         inner()
-
-
-@pytest.mark.slow
-def test_real_releases_on_a_cold_cache_lose_no_signal(tmp_path):
-    """Interrupt each refined release after up to 14 compiled loops.
-
-    Each is interrupted at another moment.
-    """
-    before = files()
-    for number in range(15):
-        cache = tmp_path / f"cache{number}"
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
-        call = [sys.executable, "-m", "pymoo_anon", "release", "mine.toml", "--local", "--output", "new.csv"]
-        with subprocess.Popen(call, env=environment, stdout=-1, stderr=-1, text=True) as process:
-            while process.poll() is None and not (cache.exists() and len([*cache.rglob("*.nbc")]) >= number):
-                time.sleep(0.005)
-            time.sleep(random.Random(number).random() * 0.2)
-            process.send_signal(signal.SIGINT)
-            output, error = process.communicate(timeout=120)
-        shutil.rmtree(cache)
-        assert (process.returncode, without_compiling(error)) == (130, NOTHING), (number, output)
-        assert files() == before

@@ -187,29 +187,6 @@ def test_nobody_outside_learns_who_was_suppressed_or_what_was_generalized(tmp_pa
         assert len(files) == 1
 
 
-@pytest.mark.parametrize("how", ["mark", "drop"])
-def test_outsiders_count_the_released_rows(tmp_path, how):
-    """Count marked rows as released, and mention dropped rows nowhere."""
-    odd = pd.DataFrame({"town": [f"raw town {i}" for i in range(12)] * 3, "age": [90] * 12 + [70] * 12 + [60] * 12})
-    own = of_people(pd.concat([people(), odd], ignore_index=True), Below(5))
-    n_suppressed = int(own.equivalence_classes(POINTS[2]).n_suppressed[0])
-    assert n_suppressed == 36
-    made = outside(tmp_path / "r.html", own, suppressed=how)
-    page, data = read(made), payload(made)
-    (member,) = data["members"]
-    n_released = 536 if how == "mark" else 500
-    for name in ("after0", "after1", "sizes"):
-        assert sum(row[1] for row in data["pool"][member["tables"][name]]) == n_released
-    assert page.sentences["sizes"][0] == (
-        "36 people have * throughout: suppressed rows, which are one class."
-        if how == "mark"
-        else "Suppressed rows are left out."
-    )
-    texts = "\n".join(told(made))
-    assert bool(re.search(r"\b536\b", texts)) == (how == "mark")
-    assert bool(re.search(r"\b36\b", texts)) == (how == "mark")
-
-
 def test_rows_that_have_a_star_in_every_label_are_told_like_marked_ones(tmp_path):
     """Hide whether a row with * was generalized or suppressed."""
     towns = Hierarchy([["x", "y", "z"], ["*", "west", "east"], ["*"] * 3])
