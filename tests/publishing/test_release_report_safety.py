@@ -216,9 +216,12 @@ def test_nothing_of_the_search_leaves_the_building(tmp_path, chosen):
 
 
 def test_the_file_says_what_was_left_out(tmp_path):
+    said = {"owner": "the <b>clinic", "data": "raw.csv", "release": "out.csv", "recipients": "all", "purpose": "study"}
     for external in (False, True):
-        made = report(tmp_path / "r.html", external=external)
+        made = report(tmp_path / "r.html", external=external, **said)
         page = read(made)
+        # What is said of the release stands outside, but for the raw file.
+        assert all((words in page.texts) == (not external or words != "raw.csv") for words in said.values())
         assert ("What was left out" in made) == external
         assert ("Internal: holds values" in made) != external
         assert {"evidence", "worst0", "left"} & set(page.tables) == (
@@ -239,11 +242,3 @@ def test_the_data_of_outsiders_hold_nothing_else(tmp_path):
     assert set(member["words"]) == {"decision", "sizes", "inference", "changes"}
     assert set(member["tables"]) == {"risks", "at_risk", "sizes", "after0", "after1"}
     assert len(data["pool"]) <= len(member["tables"])
-
-
-def test_what_is_said_of_the_release_stands_outside_but_for_the_raw_file(tmp_path):
-    said = {"owner": "the <b>clinic", "data": "raw.csv", "release": "out.csv", "recipients": "all", "purpose": "study"}
-    for external in (False, True):
-        made = report(tmp_path / "r.html", external=external, **said)
-        texts = read(made).texts
-        assert all((words in texts) == (not external or words != "raw.csv") for words in said.values())
