@@ -359,11 +359,8 @@ def plan_roll_up(X: Ints, weights: Floats) -> tuple[Ints, Ints, Ints]:
     The given nodes are a part. A part is split in two by the level of one attribute, and its halves are split again.
     Where it pays, the greatest common specialization of a part is grouped once and becomes the source of the part.
 
-    Returns:
-        (m, n_attributes) int64 array of nodes, at most 2n. They come depth first: after a node come all that have it as
-        their source, directly or not, and then the others.
-        (m,) int64 array, the number of each node's source, or -1.
-        (m,) int64 array, which row of X each node is, or -1.
+    Returned are (m, n_attributes) int64 nodes, at most 2n, depth first: after a node come all that have it as their
+    source, directly or not, and then the others. For each there are the number of its source and its row of X, or -1.
     """
     # A copy where X cannot be written: numba would compile all of this once more for it.
     X = np.require(X, requirements=["C", "W"])

@@ -27,7 +27,7 @@ def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
     if lost < _MUCH:
         return ""
     ways = [*_refined(front, choice, lost), *_smaller_k(front, choice, suppressed, lost)]
-    ways.append(f"no {column_name(names[costly])} (-{by_column[costly]:.0%})")
+    ways.append(f"without {column_name(names[costly])} (-{by_column[costly]:.0%})")
     return f"{lost:.0%} lost. Less: {', '.join(ways)}.".replace("%", " %")
 
 

@@ -169,12 +169,10 @@ class Proof(ABC):
 
 
 def gap(F: Floats, bounds: Floats) -> Floats:
-    """Return the possible improvement of each value of a front.
+    """Return the possible improvement of each value of a front. (n, n_obj) float array.
 
-    Open points at least as good as a member in all other objectives limit how much lower this one can be.
-
-    Returns:
-        (n, n_obj) float array in units of the objectives, 0 where nothing is better, infinite where nothing is known.
+    Open points at least as good as a member in all other objectives limit how much lower this one can be: 0 where
+    nothing is better, infinite where nothing is known.
     """
     widest = np.zeros_like(F)
     # One bound after the other: all at once would take n times m times n_obj numbers.

@@ -78,17 +78,20 @@ class Classes(NamedTuple):
         cells = cells_of_classes(trees, own, n_classes)
         rows = np.bincount(own[own >= 0], trees.rows[own >= 0], n_classes).astype(np.int64)
         by_attribute = np.where(cells < 0, 0.0, trees.costs[cells])
-        heads = np.full(n_classes, -1)
-        chains = np.full((2, n_tuples), -1)
-        _chain(own, heads, chains[0], chains[1])
+        heads, following, preceding = np.full(n_classes, -1), np.full(n_tuples, -1), np.full(n_tuples, -1)
+        members = np.argsort(own, kind="stable")[np.count_nonzero(own < 0) :]
+        begins = np.diff(own[members], prepend=-1) > 0
+        heads[own[members[begins]]] = members[begins]
+        before, after = members[:-1][~begins[1:]], members[1:][~begins[1:]]
+        following[before], preceding[after] = after, before
         return cls(
             class_of=own,
             cells=cells,
             rows=rows,
             costs=by_attribute.sum(axis=1),
             heads=heads,
-            following=chains[0],
-            preceding=chains[1],
+            following=following,
+            preceding=preceding,
             attributes=by_first_step(trees),
             order=np.empty(n_classes, dtype=np.int64),
             sorted=np.empty_like(cells),
@@ -116,18 +119,6 @@ class Classes(NamedTuple):
         self.order[:n], self.sorted[:n] = chosen[order], keys[order]
         self.has_changed[:] = False
         self.tally[1], self.tally[2] = 0, n
-
-
-@njit(allocates=False)
-def _chain(class_of, heads, following, preceding):
-    for i in range(len(class_of)):
-        r = len(class_of) - 1 - i
-        c = class_of[r]
-        if c >= 0:
-            following[r] = heads[c]
-            if heads[c] >= 0:
-                preceding[heads[c]] = r
-            heads[c] = r
 
 
 @kernel

@@ -250,10 +250,9 @@ def widen(cells, r, trees):
 def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
     """Sort rows of cells, and index where their first attributes change.
 
-    Returns:
-        (n,) int64 arrays: the rows in order, and in how many of the first attributes each is like the one before. An
-        (n, n_attributes) int64 array: where in that order the next row stands that differs in one of the attributes up
-        to this one, n for none.
+    Returned are (n,) int64 arrays, the order, and in how many of the first attributes each row is like the one before.
+    The third, (n, n_attributes) int64, tells where in that order the next row stands that differs in one of the
+    attributes up to this one, n for none.
     """
     order = np.lexsort(keys.T[::-1])
     differs = np.diff(keys[order], axis=0) != 0

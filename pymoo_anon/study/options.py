@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.study.names import ALGORITHMS, FILES, MEASURES, STORED, TABLES
+from pymoo_anon.study.names import ALGORITHMS, FILES, MEASURES, RECODINGS, STORED, TABLES
 
 #: Converts a value of a project file; its ValueError says which values are allowed.
 Reader: TypeAlias = Callable[[Any], Any]
@@ -243,7 +243,7 @@ def read_encoding(value: Any) -> str:
 
 def read_recoding(value: Any) -> bool:
     """Read a kind of recoding, and return whether it is local."""
-    return read_one_of(("full-domain", "local"))(value) == "local"
+    return read_one_of([*RECODINGS])(value) == "local"
 
 
 def read_measures(value: Any) -> str:

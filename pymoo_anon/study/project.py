@@ -26,14 +26,14 @@ _DATA = {
     "file": options.read_text,
     "table": options.read_text,
     "engine": options.read_one_of(ENGINES),
-    "missing": options.read_one_of(MISSING),
+    "missing": options.read_one_of([*MISSING]),
     "empty": options.read_texts,
     "names": options.read_names,
     "strip": options.read_truth,
     "encoding": options.read_encoding,
     "decimal": options.read_one_of((".", ",")),
 }
-_RELEASE = {"file": options.read_text, "table": options.read_text, "suppressed": options.read_one_of(SUPPRESSED)}
+_RELEASE = {"file": options.read_text, "table": options.read_text, "suppressed": options.read_one_of([*SUPPRESSED])}
 _REPORT = {
     **dict.fromkeys(("owner", "recipients", "purpose"), options.read_text),
     "population-size": options.read_whole(1),

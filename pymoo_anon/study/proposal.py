@@ -162,10 +162,17 @@ class Proposer:
         """Names of the guessed quasi-identifiers."""
         return [name for name, (role, _) in self.roles.items() if role == "quasi-identifier"]
 
+    def profile(self, name: str) -> guesses.Profile:
+        """Return the counts of the values of a column."""
+        for profile in self.profiles:
+            if profile.name == name:
+                return profile
+        got = examples([profile.name for profile in self.profiles])
+        raise ValueError(f"{self.reading.source} must have the column {name!r}, got {got}")
+
     def draft(self, name: str) -> str:
         """Return the text of a drafted hierarchy of a column."""
-        (profile,) = [own for own in self.profiles if own.name == name]
-        text, levels, _ = self._drafted(profile)
+        text, levels, _ = self._drafted(self.profile(name))
         if text is None:
             raise ValueError(f"column {name!r} has no hierarchy: {levels}")
         return text

@@ -19,6 +19,9 @@ from pymoo_anon._messages import counted, examples
 from pymoo_anon.table.domain_values import LARGEST_NUMBER, ROOT, day_of, is_number, label_text, number_of, read_numbers
 from pymoo_anon.table.hierarchy import Hierarchy
 
+# Letters that do not decompose into one of ASCII and an accent, and umlauts.
+_ASCII = {"ä": "ae", "ö": "oe", "ü": "ue", "æ": "ae", "ø": "oe", "ł": "l", "đ": "d", "ı": "i"}
+
 
 def split_words(name: str) -> list[str]:
     """Split a name into words without accents.
@@ -27,8 +30,8 @@ def split_words(name: str) -> list[str]:
     (['date', 'of', 'birth'], ['strasse', 'nr'], ['patient', 'id', 'naeher'])
     """
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("ß", "ss").replace("’", "'")
-    for umlaut, letters in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("Ä", "Ae"), ("Ö", "Oe"), ("Ü", "Ue")):
-        parted = parted.replace(umlaut, letters)
+    for letter, ascii_letters in _ASCII.items():
+        parted = parted.replace(letter, ascii_letters).replace(letter.upper(), ascii_letters.capitalize())
     bare = unicodedata.normalize("NFKD", parted).encode("ascii", "ignore").decode().lower()
     return re.findall(r"[a-z]+", bare)
 

@@ -167,25 +167,25 @@ class Microdata:
 
         sensitive = names_of(sensitive)
         others = _other_columns(quasi_identifiers, sensitive, label, person)
-        found = combinations_of(frame, [*quasi_identifiers, *others])
-        combinations, gaps = found.with_gaps(missing)
-        hierarchies, codes, columns, domains = {}, [], {}, {}
-        for name, hierarchy in quasi_identifiers.items():
+        combinations, gaps, n_left_out = combinations_of(frame, [*quasi_identifiers, *others]).with_gaps(missing)
+        hierarchies, columns, domains = {}, {}, {}
+        codes = np.empty((len(quasi_identifiers), len(combinations.weights)), dtype=np.int64)
+        for own, (name, hierarchy) in zip(codes, quasi_identifiers.items(), strict=True):
             positions, values = coded(combinations.columns[name])
             _check_domain(name, values, released_as_labels=True)
             hierarchies[name], places = fitted(name, hierarchy, values, name in gaps)
-            codes.append(places[positions])
+            own[:] = places[positions]
         for name in others:
             columns[name], domains[name] = coded(combinations.columns[name])
             _check_domain(name, domains[name], released_as_labels=False)
         table = cls.from_codes(hierarchies, codes, combinations.weights, columns, domains, sensitive, label, person)
-        return leaving_out(table, int(found.weights.sum()) - table.n_rows)
+        return leaving_out(table, n_left_out)
 
     @classmethod
     def from_codes(
         cls,
         quasi_identifiers: Mapping[Name, Hierarchy],
-        codes: Sequence[Ints],
+        codes: Sequence[Ints] | Ints,
         weights: Ints,
         columns: Mapping[Name, Ints],
         domains: Mapping[Name, Sequence[Hashable]],
@@ -198,14 +198,15 @@ class Microdata:
         `codes` and `columns` hold (n,) integer arrays of positions in the domains, and `weights` the number of rows of
         each combination. Combinations may repeat. The other arguments are those of the class, as are the errors.
         """
-        matrix = np.column_stack(codes)
+        matrix = np.asarray(codes).T
         ids, first = row_ids(matrix, tuple(hierarchy.n_values for hierarchy in quasi_identifiers.values()))
         counts = np.bincount(ids, weights).astype(np.int64)
         sparse = {
             name: ValueCounts.added(ids, column, weights, len(first), len(domains[name]))
             for name, column in columns.items()
         }
-        return cls(quasi_identifiers, matrix[first], counts, sparse, domains, sensitive, label, person)
+        tuples = np.ascontiguousarray(matrix[first])
+        return cls(quasi_identifiers, tuples, counts, sparse, domains, sensitive, label, person)
 
     def recoded(self, quasi_identifiers: Mapping[Name, Hierarchy]) -> Microdata:
         """Return the table with other hierarchies for some columns.

@@ -64,8 +64,8 @@ KINDS = [
 
 
 @st.composite
-def constraints(draw):
-    make, bounds = draw(st.sampled_from(KINDS))
+def constraints(draw, kinds=KINDS):
+    make, bounds = draw(st.sampled_from(kinds))
     return constraint_of(make(draw(st.sampled_from(["s0", "s1"]))), draw(bounds))
 
 
@@ -126,10 +126,11 @@ def test_every_class_holds_what_is_required(method, structure, tables, k, price,
     assert cells_by_tuple(other, again) == cells_by_tuple(table, cells)
 
 
-@given(tables=microdata(max_rows=12), asked=constraints())
-def test_requirements_decide_as_the_measures_do(tables, asked):
+@pytest.mark.parametrize("kind", range(len(KINDS)))
+@given(tables=microdata(max_rows=12), data=st.data())
+def test_requirements_decide_as_the_measures_do(kind, tables, data):
     """Compare kernels on one class with the constraint on the top node."""
-    table, _ = tables
+    (table, _), asked = tables, data.draw(constraints([KINDS[kind]]))
     trees, tests = trees_of(table), required(table, 1, [asked])
     for rows in (slice(None), slice(0, 3)):
         members = np.arange(len(trees.rows))[rows]
