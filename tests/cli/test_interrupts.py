@@ -4,7 +4,6 @@ This holds although other code may lose their error.
 """
 
 import ctypes
-import json
 import os
 import shutil
 import signal
@@ -177,29 +176,6 @@ def test_a_second_signal_after_files_are_put_in_place_does_not_wait(monkeypatch,
     monkeypatch.setattr(releasing, "tell", say)
     done = command("release", "mine.toml", "--output", "second.csv")
     assert (done.exit_code, done.stderr, said) == (130, EVERYTHING, [])
-
-
-def test_a_release_that_is_written_by_half_is_refused_by_its_checksum(monkeypatch):
-    """Refuse a release that a disk failure left without its evidence.
-
-    The evidence is moved last, so that it describes another file.
-    """
-    own = os.replace
-
-    def fail(old, new):
-        if str(new) == "mine-release.csv.evidence.json":
-            raise OSError(28, "No space left on device")
-        own(old, new)
-
-    row = json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["row"]
-    before = Path("mine-release.csv").read_bytes()
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", fail)
-        other = str(row - 1 if row > 1 else 2)
-        assert "No space left" in run("release", "mine.toml", "--row", other, "--force", code=2)
-    assert Path("mine-release.csv").read_bytes() != before
-    said = "mine-release.csv: does not hold: the file has changed: its checksum differs.\n"
-    assert command("verify", "mine.toml").stdout == said
 
 
 def test_while_numba_compiles_a_first_signal_waits_and_a_second_does_not(monkeypatch, listening):
