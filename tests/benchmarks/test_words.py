@@ -1,11 +1,13 @@
 """The words of the pages beside the stored pages."""
 
+import pickle
 import re
 from string import Formatter
 
 import pytest
 
 from benchmarks import record
+from benchmarks.speed.__main__ import HUGE, PARTS
 
 WORDS = sorted((record.RESULTS.parent / "words").glob("*.md"))
 
@@ -27,3 +29,11 @@ def test_words_take_figures_and_the_machine(monkeypatch, tmp_path, capsys):
     assert text.startswith("7 random nodes of Adult's lattice with at most 3 classes")
     assert f"{record.line()}.\n\n| table |\n" in text
     assert capsys.readouterr().out == text
+
+
+def test_a_part_is_found_by_a_process_of_its_own():
+    """Keep all parts out of the module that `python -m` runs, which no other process loads."""
+    for measure in (*PARTS.values(), *HUGE.values()):
+        function = getattr(measure, "func", measure)
+        assert function.__module__ != "benchmarks.speed.__main__"
+        assert getattr(pickle.loads(pickle.dumps(measure)), "func", function) is function
