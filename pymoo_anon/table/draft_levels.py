@@ -19,7 +19,6 @@ from pymoo_anon._messages import counted, examples
 from pymoo_anon.table.domain_values import LARGEST_NUMBER, ROOT, day_of, is_number, label_text, number_of, read_numbers
 from pymoo_anon.table.hierarchy import Hierarchy
 
-
 # Letters that do not decompose into one of ASCII and an accent, and umlauts.
 _ASCII = {"ä": "ae", "ö": "oe", "ü": "ue", "æ": "ae", "ø": "oe", "ł": "l", "đ": "d", "ı": "i"}
 
