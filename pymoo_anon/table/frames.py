@@ -47,27 +47,27 @@ class Combinations:
     columns: dict[Name, pd.Series]
     weights: Ints
 
-    def with_gaps(self, missing: str) -> tuple[Combinations, set[Name]]:
-        """Return the complete combinations, and the columns with missing values."""
+    def with_gaps(self, missing: str) -> tuple[Combinations, set[Name], int]:
+        """Return the combinations, their columns with missing values, and the number of rows left out."""
         n_rows = int(self.weights.sum())
         if n_rows == 0:
             raise ValueError("frame must have at least one row, got none")
         absent = {name: pd.isna(column).to_numpy() for name, column in self.columns.items()}
         gaps = {name: int(self.weights[where].sum()) for name, where in absent.items() if where.any()}
         if not gaps or missing == "keep":
-            return self, set(gaps)
+            return self, set(gaps), 0
         complete = ~np.logical_or.reduce(list(absent.values()))
+        n_left_out = int(self.weights[~complete].sum())
         if missing == "raise":
             listed = ", ".join(f"{count} in {name!r}" for name, count in gaps.items())
             raise ValueError(
-                f"frame must have no missing values, got {int(self.weights[~complete].sum())} of {n_rows} rows with "
-                f"some: {listed}; "
+                f"frame must have no missing values, got {n_left_out} of {n_rows} rows with some: {listed}; "
                 'missing = "drop" leaves these rows out, missing = "keep" makes them a value of their own'
             )
         if not complete.any():
             raise ValueError(f"frame must have a row without missing values, got {n_rows} rows that all have some")
         columns = {name: column[complete] for name, column in self.columns.items()}
-        return Combinations(columns, self.weights[complete]), set()
+        return Combinations(columns, self.weights[complete]), set(), n_left_out
 
 
 def opened(frame: Any) -> tuple[Any, list[str]]:

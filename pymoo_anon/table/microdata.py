@@ -167,9 +167,7 @@ class Microdata:
 
         sensitive = names_of(sensitive)
         others = _other_columns(quasi_identifiers, sensitive, label, person)
-        combinations = combinations_of(frame, [*quasi_identifiers, *others])
-        n_rows = int(combinations.weights.sum())
-        combinations, gaps = combinations.with_gaps(missing)
+        combinations, gaps, n_left_out = combinations_of(frame, [*quasi_identifiers, *others]).with_gaps(missing)
         hierarchies, columns, domains = {}, {}, {}
         codes = np.empty((len(quasi_identifiers), len(combinations.weights)), dtype=np.int64)
         for own, (name, hierarchy) in zip(codes, quasi_identifiers.items(), strict=True):
@@ -181,7 +179,7 @@ class Microdata:
             columns[name], domains[name] = coded(combinations.columns[name])
             _check_domain(name, domains[name], released_as_labels=False)
         table = cls.from_codes(hierarchies, codes, combinations.weights, columns, domains, sensitive, label, person)
-        return leaving_out(table, n_rows - table.n_rows)
+        return leaving_out(table, n_left_out)
 
     @classmethod
     def from_codes(

@@ -243,14 +243,14 @@ def in_another_process(evaluate, X):
 
 
 def test_what_other_processes_evaluate_is_remembered_and_written(tmp_path):
-    own, again = problem(elementwise_runner=in_another_process), problem()
+    own, again = with_options(elementwise_runner=in_another_process), with_options()
     X = own.nodes(0, 9)[[0, 4, 4, 8, 2]]
     with journaled(own, tmp_path / "journal"):
         F, G = own.evaluate(X)
     with journaled(again, tmp_path / "journal", resume=True):
         assert own.n_unique == again.n_unique == 4
-    assert all(np.array_equal(*both) for both in zip((F, G), problem().evaluate(X), strict=True))
-    assert np.array_equal(again.measure(X), problem().measure(X))
+    assert all(np.array_equal(*both) for both in zip((F, G), with_options().evaluate(X), strict=True))
+    assert np.array_equal(again.measure(X), with_options().measure(X))
     assert own.evaluate(X, return_as_dictionary=True).keys() == {"F", "G"}
 
 
