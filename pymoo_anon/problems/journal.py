@@ -259,7 +259,7 @@ def _beyond_repr(value: object, inside: tuple[int, ...] = ()) -> Iterator[str | 
 
 
 def _parts_of(value: Any) -> Iterable[Any]:
-    """Return the parts of an object, of which a `repr` may tell its place in memory alone."""
+    """Return the parts of an object. Its `repr` may tell its place in memory alone."""
     if isinstance(value, Objective | Mapping):
         content = vars(value) if isinstance(value, Objective) else value
         return [part for item in content.items() for part in item]

@@ -146,7 +146,7 @@ class Trees(NamedTuple):
         return moved._reduced(), group_of
 
     def _with_own_leaves(self) -> Trees:
-        """Give each node a leaf of its own, as dear as the node, at its number."""
+        """Give each node a leaf of its own at its number. It is as dear as the node."""
         places = np.arange(len(self.first))
         is_inner = self.after - places > 1
         new = places + np.cumsum(is_inner) - is_inner

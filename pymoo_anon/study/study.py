@@ -397,7 +397,7 @@ def _remember(study: Study, done: Released, others: _Others) -> None:
 
 
 def _of_other_searches(study: Study, own: Sequence[Released]) -> Iterator[tuple[Study | None, Released]]:
-    """Yield releases of the table beside one's own that other searches made, with these if they can be counted."""
+    """Yield the releases that other searches of the table made. A search that can be counted comes with its own."""
     known = {study.path_of(one) for one in [*study.releases, *own]}
     folders = dict.fromkeys(study.path_of(one).parent for one in own)
     there = [file for folder in folders for file in sorted(folder.glob(f"*.{EVIDENCE}"))]
@@ -415,7 +415,7 @@ def _of_other_searches(study: Study, own: Sequence[Released]) -> Iterator[tuple[
 
 
 def _found(study: Study, told: Mapping[str, Any], path: Path, sha256: str) -> tuple[Study | None, Released]:
-    """Return the search and the record of a release with evidence, if its classes are of the study's table."""
+    """Return the search and the record of a release with evidence. For classes of another table it is None."""
     file, x = path_from(study.project.path.parent, path), told["front"][told["chosen"]["place"]]["x"]
     with suppress(ValueError, OSError, LookupError):
         # The last command that made it names its search.
