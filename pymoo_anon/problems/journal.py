@@ -255,7 +255,7 @@ def _beyond_repr(value: object, inside: tuple[int, ...] = ()) -> Iterator[str | 
 
 
 def _parts_of(value: Any) -> Iterable[Any]:
-    """Return the parts of an object. A `repr` may tell its place in memory alone."""
+    """Return the parts of an object. Its `repr` may tell its place in memory alone."""
     if isinstance(value, list | tuple):
         return value
     if isinstance(value, Mapping):

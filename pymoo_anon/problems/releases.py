@@ -195,13 +195,11 @@ def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint
 def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], Ints32]) -> Ints32:
     """Return the cells of parts that are recoded alone. Those that break a requirement stay whole."""
     # Loaded late: a lattice has no trees.
-    from pymoo_anon.recoding.trees import cells_of_classes
+    from pymoo_anon.recoding.trees import cells_of_classes, places_by_number
 
     parts = trees.parts
-    by_part = np.argsort(parts, kind="stable")
-    members = np.split(by_part, np.flatnonzero(np.diff(parts[by_part])) + 1)
     cells = trees.released(cells_of_classes(trees, parts, int(parts.max()) + 1)[parts])
-    chosen = [own for own in members if tests.subset(own).keeps_whole(trees.rows[own])]
+    chosen = [own for own in places_by_number(parts) if tests.subset(own).keeps_whole(trees.rows[own])]
     if chosen:
         own = np.sort(np.concatenate(chosen))
         part = trees.subset(own)._replace(places=np.arange(len(own)))

@@ -553,7 +553,7 @@ def classes_of_file(study: Study, file: Path) -> tuple[EquivalenceClasses, str]:
             if checksum(file) != one.sha256:
                 raise ValueError(f"{file} has changed since its release: its checksum differs; release it again")
             return _classes_of_release(study, one), one.suppressed
-    raise ValueError(f"{file} must be a release of {study.project.path}, got another file; leave --project out")
+    raise ValueError(f"{file} must be a release of {study.named}, got another file; name the folder of its search")
 
 
 def _together(study: Study, releases: Sequence[tuple[Study, Released]]) -> Together | None:
