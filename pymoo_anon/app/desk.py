@@ -11,22 +11,24 @@ from pathlib import Path
 from typing import Any
 
 from pymoo_anon._files import content_of
-from pymoo_anon._messages import error_text, examples, warnings_for_users
+from pymoo_anon._messages import error_text, warnings_for_users
 from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD, RELEASES
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.proposal import Proposer
-from pymoo_anon.study.stored import CODEBOOK
+from pymoo_anon.study.stored import CODEBOOK, EVIDENCE
 from pymoo_anon.study.study import Study
-from pymoo_anon.table.guesses import Profile
 from pymoo_anon.table.hierarchy_edits import OpenHierarchy, change_hierarchy, open_hierarchy
 from pymoo_anon.typing import T
 
 #: Errors that are told, and do not end the screen.
 TOLD = (ValueError, KeyError, TypeError, OSError, MemoryError, ImportError)
 
+#: Ending of projects of ARX.
+ARX = ".deid"
+
 # Endings of files that hold one table, or whose table can be found.
-_ENDINGS = (".csv", ".gz", *(ending for ending, kind in KINDS_BY_ENDING.items() if kind != "duckdb"))
+_ENDINGS = (".csv", ".gz", ARX, *(ending for ending, kind in KINDS_BY_ENDING.items() if kind != "duckdb"))
 
 # Seconds for work to write its results when the screen ends.
 _WRITE_SECONDS = 20
@@ -46,7 +48,7 @@ class Job(threading.Thread):
         self.words = words
         self.stops = stops  # Whether it can be stopped, with its results
         self.quiet = quiet  # Whether pages stay as they are at its end
-        self.share: float | None = None  # The share that is done, or None
+        self.share = 0.0  # The share that is done, or 0 if unknown
         self.shown: Any = None  # Data to show meanwhile, or None
         self.error, self.notes = "", list[str]()
         self.stop = threading.Event()
@@ -89,8 +91,6 @@ class Desk:
         self._known: dict[str, tuple[Any, Any]] = {}
         self.changed()
 
-    # --- files --------------------------------------------------------------------------------------------------------
-
     def inside(self, path: Path) -> Path:
         """Return a path that lies in the folder, or raise ValueError."""
         if not path.resolve().is_relative_to(self.folder.resolve()):
@@ -98,13 +98,20 @@ class Desk:
         return path
 
     def files(self) -> tuple[list[str], list[str]]:
-        """Return the names of the projects and of the tables in the folder."""
+        """Return the names of the projects, and of the tables to begin with, in the folder."""
         names = sorted(path.name for path in self.folder.iterdir() if path.is_file() and not path.name.startswith("."))
         tables = [name for name in names if name.lower().endswith(_ENDINGS) and not name.endswith(CODEBOOK)]
+        # What was released is no table to begin with.
+        tables = [name for name in tables if f"{name}.{EVIDENCE}" not in names]
         return [name for name in names if is_project(name)], tables
 
     def open(self, name: str | None = None) -> None:
-        """Choose a project of the folder, or none."""
+        """Choose a project of the folder, or none.
+
+        Other work than a search would go on with the new project.
+        """
+        if not (self.job.stops or self.job is threading.current_thread()):
+            self._check_idle()
         file = None if name is None else self.inside(self.folder / name)
         if file is not None:
             read_project(file, decided=False)
@@ -119,19 +126,18 @@ class Desk:
 
     @property
     def text(self) -> str:
-        """The content of the project file, or nothing without one."""
-        is_there = self.file is not None and self.file.is_file()
-        return content_of(self.path).decode("utf-8-sig", "replace") if is_there else ""
+        """The content of the project file, or nothing without one that can be read."""
+        with suppress(ValueError, OSError):
+            return content_of(self.path).decode("utf-8-sig", "replace")
+        return ""
 
     @property
     def state(self) -> Any:
         """Version of all that pages show, with the files that other programs change."""
-        try:
-            folder = self.project().output
-        except TOLD:
-            folder = self.folder
-        files = [folder / name for name in (FRONT, RECORD, CHOICE, RELEASES)]
-        return self.version, self.file, _stamps(files if self.file is None else [self.file, *files])
+        files = [] if self.file is None else [self.file]
+        with suppress(*TOLD):
+            files += [self.project().output / name for name in (FRONT, RECORD, CHOICE, RELEASES)]
+        return self.version, self.file, _stamps(files)
 
     def project(self, decided: bool = False) -> Project:
         """Read the project, or raise for files outside the folder."""
@@ -146,8 +152,6 @@ class Desk:
         """Return whether the search has a file."""
         return (self.project().output / name).is_file()
 
-    # --- long work ----------------------------------------------------------------------------------------------------
-
     @property
     def study(self) -> Study:
         """The study with its front, read anew when one of its files has changed."""
@@ -158,7 +162,7 @@ class Desk:
         study = self.once("study", "Reading the front", files, lambda: _loaded(Study(project), "front"))
         # These change with every choice and release, also of a command: they alone are read anew.
         for part, file in (("choice", CHOICE), ("releases", RELEASES)):
-            self.once(part, "", [project.output / file], partial(vars(study).pop, part, None), id(study))
+            self.once(part, "", [project.output / file], partial(vars(study).pop, part, None))
         return study
 
     @property
@@ -168,19 +172,12 @@ class Desk:
         files = [] if reading.source.path is None else [reading.source.path]
         return self.once("proposer", "Reading the table", files, lambda: _loaded(Proposer(reading), "roles"), reading)
 
-    def profile_of(self, name: str) -> Profile:
-        """Return the values of a column."""
-        profiles = {own.name: own for own in self.proposer.profiles}
-        if name not in profiles:
-            raise ValueError(f"{self.project().data} must have the column {name!r}, got {examples(profiles)}")
-        return profiles[name]
-
     def hierarchy(self, name: str) -> OpenHierarchy:
         """Return the hierarchy of a column, with its rows."""
         file = self.inside(self.project().quasi_identifiers[name])
-        profile = self.profile_of(name)
+        profile = self.proposer.profile(name)
         make = partial(open_hierarchy, file, profile)
-        return self.once("hierarchy", "Reading the hierarchy", [file], make, file, id(profile))
+        return self.once("hierarchy", "Reading the hierarchy", [file], make, file, profile)
 
     def once(self, name: str, words: str, files: Sequence[Path], make: Callable[[], T], *more: Hashable) -> T:
         """Return a value that is made once for files and more.
@@ -195,8 +192,6 @@ class Desk:
             known = self._known[name] = key, make()
         made: T = known[1]
         return made
-
-    # --- work ---------------------------------------------------------------------------------------------------------
 
     def save(self, name: str, text: str, known: str | None = None) -> None:
         """Write a hierarchy in place of the known text."""
@@ -221,11 +216,14 @@ class Desk:
 
         Work that is not quiet returns its results by name, or None.
         """
-        if self.job.is_alive() and not self.job.quiet:
-            raise ValueError(f"wait for the end of this work: {self.job.words}")
+        self._check_idle()
         self.job = Job(words, partial(self._work, work), stops, quiet)
         self.job.start()
         return self.job
+
+    def _check_idle(self) -> None:
+        if self.job.is_alive() and not self.job.quiet:
+            raise ValueError(f"wait for the end of this work: {self.job.words}")
 
     def _work(self, work: Callable[[Job], Any], job: Job) -> None:
         try:
@@ -234,10 +232,12 @@ class Desk:
                 made = work(job)
             if not job.quiet:
                 self.changed(made)
-        except TOLD as error:
+        except Exception as error:
             # Fields keep their values.
             job.error = error_text(error)
             self.version += job.stops
+            if not isinstance(error, TOLD):
+                raise
         except KeyboardInterrupt:
             job.error = "Stopped: nothing was written."
             self.version += 1

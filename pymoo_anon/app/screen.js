@@ -55,9 +55,18 @@
   document.addEventListener("focusout", ({ target }) => setTimeout(() => {
     if (target.isConnected && document.activeElement === document.body) last = null;
   }));
+  // Quasar names neither the boxes of rows nor the button of an upload.
+  function name() {
+    for (const one of document.querySelectorAll(".q-table--col-auto-width [role=checkbox]:not([aria-label])")) {
+      one.ariaLabel = `choose ${one.closest("td") ? one.closest("tr").cells[1].textContent.trim() : "all"}`;
+    }
+    document.querySelectorAll(".q-uploader .q-btn, .q-uploader input").forEach((one) => { one.ariaLabel = "Import a file"; });
+  }
+
+  document.documentElement.lang = "en";
   new MutationObserver(() => {
     clearTimeout(timer);
-    timer = setTimeout(restore);
+    timer = setTimeout(() => { name(); restore(); });
   }).observe(document, { childList: true, subtree: true });
 
   // What is told of one press is old by the next one.
@@ -80,6 +89,8 @@
       choosers.append(...["across", "up", "colour"].map((words, number) => chooser(words, data, name, number)));
       const inside = document.createElement("div");
       inside.className = "plot";
+      // Whoever hears the page has its table.
+      inside.ariaHidden = "true";
       place.replaceChildren(choosers, inside);
     }
     plot(name, data);

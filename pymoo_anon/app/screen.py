@@ -11,7 +11,7 @@ from typing import Any
 from nicegui import ui
 
 from pymoo_anon._messages import error_text, plain
-from pymoo_anon.app.desk import TOLD, Desk, Job, NotYetError
+from pymoo_anon.app.desk import TOLD, Desk, NotYetError
 from pymoo_anon.study.options import measures_in
 from pymoo_anon.study.project import change_project
 
@@ -23,8 +23,7 @@ _ADVICE = {
     r"name one: --table NAME of .* file": "name one as Sheet or table, and choose the file again",
     r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",
     r"--names NAME,NAME,\.\.\. names the columns of a .*": '"Names of the columns" names them',
-    "--names must": '"Names of the columns" must',
-    "--encoding must": "Encoding must",
+    "--(names|encoding) must": r"the \1 must",
     r", keep=\{.* beside its role": " above",
     r"Hierarchy\.with_root\(\) adds a level '\*'": "step 2 merges all groups of a last level",
     "belongs to another search$": "is of a search with other settings: search again",
@@ -54,53 +53,41 @@ class Screen:
         self.on_point: Callable[[int], object] = lambda row: None
         self._steps = list(steps.items())  # The first one is before there is a project
         self._links: list[ui.button] = []
-        self._file = desk.file
-        self._step = min(max(step, 1), len(steps) - 1)
+        self._file, self._step = desk.file, step
         self._note()
         # The end of work that runs is told on a page that is opened meanwhile, too.
         self._told = None if desk.job.is_alive() else desk.job
 
-    # --- for the steps ------------------------------------------------------------------------------------------------
+    def choose(self, **chosen: Any) -> None:
+        """Choose something on this page, and show it."""
+        self.chosen.update(chosen)
+        self.show()
 
-    def does(self, action: Callable[[], object], anew: bool = True) -> Callable[[], None]:
-        """Return a handler of an action, which shows the page anew or an error."""
-
-        def handle() -> None:
-            try:
-                action()
-                # After an error the fields keep their values.
-                if anew:
-                    self.show()
-            except TOLD as error:
-                _pop_up(error_text(error), "negative")
-
-        return handle
-
-    def works(self, words: str, work: Callable[[Job], object]) -> Callable[[], None]:
-        """Return a handler that starts work in the background."""
-        return self.does(partial(self.desk.start, words, work), anew=False)
-
-    def write(self, changes: Mapping[Any, Any]) -> None:
+    def write(self, changes: Mapping[Any, Any], anew: bool = True) -> None:
         """Write values into the project file that the page shows."""
         change_project(self.desk.path, changes, self.known)
-        self._note()
+        self.show() if anew else self._note()
 
     def keeps(
         self,
         field: Any,
         *key: str,
-        made: Callable[[], Mapping[Any, Any]] | None = None,
+        read: Callable[[Any], Any] = lambda value: value,
         then: Callable[[], object] = lambda: None,
     ) -> None:
-        """Write a field into the project file when it is left."""
+        """Write a field into the project file when it is left.
+
+        Its value is read for the key, or without a key for several changes.
+        """
 
         def keep() -> None:
-            self.write({key: value_of(field)} if made is None else made())
+            value = field.value
+            made = read(int(value) if isinstance(value, float) and value.is_integer() else value)
+            self.write({key: made} if key else made, anew=False)
             then()
 
-        handle = self.does(keep, anew=False)
         # Unlike "blur", "change" comes before the click that ends the typing.
-        field.on_value_change(handle) if isinstance(field, ui.select) else field.on("change", handle)
+        field.on_value_change(keep) if isinstance(field, ui.select) else field.on("change", keep)
 
     def checked(self, check: Callable[[], object]) -> Callable[..., None]:
         """Show a check, and return a `keeps` that shows it anew."""
@@ -128,32 +115,29 @@ class Screen:
             except NotYetError as needed:
                 self._wait(place, make, *needed.args)
             except TOLD as error:
-                text(error_text(error), "warning")
+                warn(error_text(error))
         return place
 
-    def go_to(self, step: int) -> None:
+    def go_to(self, step: int, push: bool = True) -> None:
         """Show another step, and let the browser go back to this one."""
-        ui.navigate.history.push(f"?step={step}")
-        self._turn_to(step)
-
-    def _turn_to(self, step: int) -> None:
-        self._step = min(max(step, 1), len(self._links))
+        if push:
+            ui.navigate.history.push(f"?step={step}")
+        self._step = step
         self.show()
-
-    # --- the page -----------------------------------------------------------------------------------------------------
 
     def build(self) -> None:
         """Fill the page, and follow the work."""
         ui.colors(primary="#0072b2")
         ui.add_css(Path(__file__).with_name("screen.css"))
         ui.add_head_html('<script src="front.js" defer></script>')
+        ui.on_exception(lambda error: _pop_up(error_text(error), "negative"))
         ui.on("point", lambda event: self.on_point(int(event.args)))
-        ui.on("step", lambda event: self._turn_to(int(event.args)))
+        ui.on("step", lambda event: self.go_to(int(event.args), push=False))
         desk, folder = self.desk, plain(self.desk.folder.resolve().name)
         with ui.element("header"):
             with ui.element("div").classes("project"):
                 ui.label().bind_text_from(desk, "file", lambda file: plain(file.name) if file else folder)
-                back = ui.button("Other files", on_click=self.does(desk.open))
+                back = ui.button("Other files", on_click=desk.open)
                 back.props("flat dense no-caps").bind_visibility_from(desk, "file", bool)
             with ui.element("nav").props('aria-label="Steps"'):
                 for number, (title, _) in enumerate(self._steps[1:], start=1):
@@ -166,8 +150,8 @@ class Screen:
             ui.spinner(size="1.2em")
             ui.label().bind_text_from(desk, "job", lambda job: plain(job.status))
             bar = ui.linear_progress(show_value=False, size="6px").props('aria-label="share that is done"')
-            bar.bind_value_from(desk, "job", lambda job: job.share or 0)
-            bar.bind_visibility_from(desk, "job", lambda job: job.share is not None)
+            bar.bind_value_from(desk, "job", lambda job: job.share)
+            bar.bind_visibility_from(desk, "job", lambda job: bool(job.share))
             stop = ui.button("Stop, and keep what is there", on_click=lambda: desk.job.stop.set())
             stop.props("flat dense no-caps").bind_visibility_from(desk, "job", lambda job: job.stops)
         self._main = ui.element("div").classes("content")
@@ -181,16 +165,16 @@ class Screen:
         if self._file != self.desk.file:
             # Nothing is left of another project.
             self._file, self.chosen = self.desk.file, {}
+        place = min(max(self._step, 1), len(self._links)) if self._file else 0
         for number, own in enumerate(self._links, start=1):
-            own.props(f"aria-current={'step' if number == self._step else 'false'}")
-        place = 0 if self._file is None else self._step
+            own.props(f"aria-current={'step' if number == place else 'false'}")
         title, fill = self._steps[place]
         self._main.clear()
         with self._main:
             heading(title, 1)
             self.part(partial(fill, self))
             if 0 < place < len(self._links):
-                button("Next step", partial(self.go_to, place + 1))
+                button("Next step", self.go_to, place + 1)
 
     def _wait(self, place: ui.element, make: Callable[[], object], words: str, work: Callable[[], object]) -> None:
         waits = self.desk.job.is_alive()
@@ -199,7 +183,7 @@ class Screen:
 
         def look() -> None:
             if not job.is_alive():
-                self.part(partial(text, job.error, "warning") if job.error and not waits else make, place)
+                self.part(partial(warn, job.error) if job.error and not waits else make, place)
 
         # It ends with the content of the part.
         ui.timer(_LOOK_SECONDS, look)
@@ -227,9 +211,10 @@ def _pop_up(words: str, kind: Any) -> None:
     ui.notify(plain(in_steps(words)), type=kind, multi_line=True, close_button="Close", timeout=0)
 
 
-def button(words: str, action: Callable[..., object], first: bool = False) -> ui.button:
-    """Make a button, filled for the first thing to do."""
-    return ui.button(plain(words), on_click=action).props("no-caps" if first else "outline no-caps")
+def button(words: str, action: Callable[..., object], *given: Any, first: bool = False) -> ui.button:
+    """Make a button of an action with some arguments, filled for the first thing to do."""
+    made = ui.button(plain(words), on_click=partial(action, *given))
+    return made.props("no-caps" if first else "outline no-caps")
 
 
 def controls() -> ui.element:
@@ -242,10 +227,13 @@ def heading(words: str, level: int = 2) -> None:
     ui.label(plain(words)).classes(f"h{level}").props(f'role="heading" aria-level="{level}"')
 
 
-def text(words: str, kind: str = "") -> None:
-    """Show a paragraph, unless it is empty."""
-    if words:
+def text(*paragraphs: str, kind: str = "") -> None:
+    """Show paragraphs that are not empty."""
+    for words in filter(None, paragraphs):
         ui.label(plain(in_steps(words))).classes(f"text {kind}")
+
+
+warn = partial(text, kind="warning")
 
 
 def show_rows(
@@ -253,36 +241,24 @@ def show_rows(
     rows: Sequence[Sequence[Any]],
     caption: str,
     right: Collection[str] = (),
-    templates: Mapping[int, str] | None = None,
+    cells: Sequence[str | None] = (),
 ) -> ui.table:
     """Show rows below titles, some on the right.
 
-    A template of a column knows all cells of a row, c0 and so on, of which there may be more than columns.
+    Templates of cells know all values of a row, c0 and so on, of which there may be more than titles.
     """
     columns = [
         {"name": f"c{i}", "field": f"c{i}", "label": plain(title), "align": "right" if title in right else "left"}
         for i, title in enumerate(titles)
     ]
-    fields = [
-        {"id": place, **{f"c{i}": plain(str(cell)) for i, cell in enumerate(row)}} for place, row in enumerate(rows)
-    ]
-    shown = ui.table(columns=columns, rows=fields, row_key="id", pagination=0)
-    for i, template in (templates or {}).items():
-        shown.add_slot(f"body-cell-c{i}", f'<q-td :props="props">{template}</q-td>')
-    return shown.props(f'flat dense wrap-cells hide-pagination aria-label="{caption}"')
-
-
-def value_of(field: Any) -> Any:
-    """Return the value of a field."""
-    value = field.value
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    values = [{f"c{i}": plain(str(cell)) for i, cell in enumerate(row)} for row in rows]
+    shown = ui.table(columns=columns, rows=[{"id": place, **own} for place, own in enumerate(values)])
+    for i, template in enumerate(cells):
+        if template is not None:
+            shown.add_slot(f"body-cell-c{i}", f'<q-td :props="props">{template}</q-td>')
+    return shown.props(f'flat dense wrap-cells aria-label="{caption}"')
 
 
 def parts(field: ui.input) -> list[str]:
     """Return the texts between commas outside brackets in a field."""
     return [part for part in measures_in(field.value or "") if part]
-
-
-def check_box(words: str, value: bool = False) -> ui.checkbox:
-    """Make a checkbox with a name for screen readers."""
-    return ui.checkbox(words, value=value).props(f'aria-label="{words}"')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import socket
@@ -18,7 +19,7 @@ from nicegui import app, binding, ui
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pymoo_anon.app import project, study
-from pymoo_anon.app.desk import Desk
+from pymoo_anon.app.desk import TOLD, Desk
 from pymoo_anon.app.screen import Screen
 from pymoo_anon.publishing.report.cells import resource
 from pymoo_anon.publishing.report.charts import script
@@ -39,13 +40,15 @@ _HOST = "127.0.0.1"
 #: Seconds that open pages have to close on Ctrl-C.
 _CLOSE_SECONDS = 1
 
-# Nothing is loaded from elsewhere. NiceGUI runs texts of the server by `eval`, and Vue compiles templates of tables by
-# `Function`: the page does not work without unsafe-eval. Vega does, by its interpreter of expressions.
-_POLICY = (
-    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; font-src 'self' data:; connect-src 'self' {sockets}; object-src 'none'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
-)
+# Headers of every answer. Nothing is loaded from elsewhere. NiceGUI runs texts of the server by `eval`, and Vue
+# compiles templates of tables by `Function`: the page does not work without unsafe-eval. Vega does, by its interpreter.
+_HEADERS = {
+    "content-security-policy": "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self' {sockets}; "
+    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
 
 
 class Guard:
@@ -79,12 +82,8 @@ class Guard:
     @property
     def headers(self) -> list[tuple[str, str]]:
         """The headers of every answer."""
-        policy = _POLICY.format(sockets=" ".join(f"ws://{host}" for host in self.hosts))
-        return [
-            ("content-security-policy", policy),
-            ("referrer-policy", "no-referrer"),
-            ("x-content-type-options", "nosniff"),
-        ]
+        sockets = " ".join(f"ws://{host}" for host in self.hosts)
+        return [(name, value.format(sockets=sockets)) for name, value in _HEADERS.items()]
 
 
 def add_pages(desk: Desk) -> None:
@@ -129,6 +128,8 @@ def serve(path: str | os.PathLike[str], show: Callable[[str], object]) -> None:
         # A browser that is quicker than the server waits.
         listening.listen()
         port = listening.getsockname()[1]
+        # The page tells these, and a trace in the terminal helps nobody.
+        logging.getLogger("nicegui").addFilter(lambda record: not isinstance((record.exc_info or [0, 0])[1], TOLD))
         outer = FastAPI(openapi_url=None)
         add_pages(desk)
         ui.run_with(outer, title="pymoo-anon", mount_path=f"/{token}", show_welcome_message=False, tailwind=False)

@@ -15,8 +15,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo_anon._files import check_free
 from pymoo_anon._messages import counted, error_text, examples
 from pymoo_anon.app.desk import Desk, Job
-from pymoo_anon.app.project import SUPPRESSED_WORDS
-from pymoo_anon.app.screen import Screen, button, check_box, controls, heading, in_steps, parts, show_rows, text
+from pymoo_anon.app.screen import Screen, button, controls, heading, in_steps, parts, show_rows, text, warn
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.less_lost import less_lost
@@ -27,31 +26,18 @@ from pymoo_anon.publishing.report.charts import charts, front_chart
 from pymoo_anon.publishing.report.decision import CHOSEN, DETAILED, front_view
 from pymoo_anon.publishing.report.subject import ABOUT, Subject, checked_subject
 from pymoo_anon.publishing.report.values import side_by_side
-from pymoo_anon.study.names import ALGORITHMS, CHOICE, JOURNAL, RECORD, ROLES
-from pymoo_anon.study.options import command
+from pymoo_anon.study.names import ALGORITHMS, CHOICE, JOURNAL, RECORD, ROLES, SUPPRESSED
+from pymoo_anon.study.options import command, joined
 from pymoo_anon.study.search import Run, searched_folder
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside, bound_text
 from pymoo_anon.study.study import Study, all_together, report_of, target_of, verdict_of
 from pymoo_anon.study.tables import told_measures
-from pymoo_anon.typing import T
 
-# A growing front is drawn with so many points at most, those that were found last.
-_MOST_DRAWN = 400
+# A growing front is drawn with so many points at most, those that were found last, and so many seconds apart.
+_MOST_DRAWN, _DRAW_SECONDS = 400, 0.5
 
-# Seconds between two drawings.
-_DRAW_SECONDS = 0.5
-
-# So many points stand side by side.
-_MOST_BESIDE = 3
-
-# So many columns of a role are named.
-_MOST_NAMED = 12
-
-# Entries of the head of a report, beside its files.
-_SIGNED = ("owner", "recipients", "purpose")
-
-
-# --- charts -----------------------------------------------------------------------------------------------------------
+# So many points stand side by side, and so many columns of a role are named.
+_MOST_BESIDE, _MOST_NAMED = 3, 12
 
 
 def _chart_of(front: Front, chosen: int | None = None) -> dict[str, Any]:
@@ -73,9 +59,6 @@ def _draw(name: str, data: Any, shown: int = 0) -> None:
     ui.run_javascript(f"window.frontChart?.draw({json.dumps(name)}, {made}, {shown})")
 
 
-# --- step 4 -----------------------------------------------------------------------------------------------------------
-
-
 def show_search(screen: Screen) -> None:
     """Show the options of a search, and its front."""
     desk, settings = screen.desk, screen.desk.project(decided=True).settings()
@@ -91,11 +74,10 @@ def show_search(screen: Screen) -> None:
         keeps(limit, "search", "time-limit")
         keeps(ui.number("Seed", value=settings.seed, min=0, precision=0), "search", "seed")
     with controls():
-        button("Search again" if desk.has(RECORD) else "Search", screen.does(partial(_start, desk)), True)
+        button("Search again" if desk.has(RECORD) else "Search", _start, screen, first=True)
         if desk.has(JOURNAL) and not is_searching:
-            again = screen.does(partial(_start, desk, resume=True))
-            button("Go on with the search that did not end", again)
-    ui.element("div").classes("front").props('id="growing" aria-hidden="true"')
+            button("Go on with the search that did not end", _start, screen, True)
+    ui.element("div").classes("front").props('id="growing"')
 
     def show_growing() -> None:
         if desk.job.is_alive() and desk.job.shown is not None:
@@ -111,12 +93,13 @@ def _show_end(study: Study) -> None:
     front, record = study.front, study.record
     proof = "proven complete" if front.certified else f"not proven ({record['stopped']})"
     method, seconds = ALGORITHMS[record["algorithm"]["name"]].words, record["search_seconds"]
-    text(f"The front has {counted(len(front), 'point', 'points')}, {proof}, by {method} in {seconds:,.1f} s.", "good")
+    found = f"The front has {counted(len(front), 'point', 'points')}, {proof}"
+    text(f"{found}, by {method} in {seconds:,.1f} s.", kind="good")
     _draw("growing", _chart_of(front))
 
 
-def _start(desk: Desk, resume: bool = False) -> None:
-    settings = replace(desk.project(decided=True).settings(), resume=resume)
+def _start(screen: Screen, resume: bool = False) -> None:
+    settings = replace(screen.desk.project(decided=True).settings(), resume=resume)
     settings.check()
 
     def work(job: Job) -> None:
@@ -138,10 +121,9 @@ def _start(desk: Desk, resume: bool = False) -> None:
             with own.journaled() as journal:
                 own.write(own.search(callback=follow), temporary, journal)
 
-    desk.start("Searching", work, stops=True)
-
-
-# --- step 5 -----------------------------------------------------------------------------------------------------------
+    screen.desk.start("Searching", work, stops=True)
+    # What an earlier search found is shown no longer.
+    screen.show()
 
 
 def show_front(screen: Screen) -> None:
@@ -155,8 +137,8 @@ def show_front(screen: Screen) -> None:
             choice = study.choice
         except ValueError as error:
             # A search came after it.
-            text(error_text(error), "warning")
-    ui.element("div").classes("front").props('id="points" aria-hidden="true"')
+            warn(error_text(error))
+    ui.element("div").classes("front").props('id="points"')
     chart = _chart_of(front, None if choice is None else choice.row + 1)
     heading("The points")
     known = told_measures()
@@ -165,8 +147,7 @@ def show_front(screen: Screen) -> None:
     own = "its level: 0 keeps its values, and the highest"
     if not isinstance(study.problem, LatticeProblem):
         own = "the number of its groups: 1"
-    if study.table.quasi_identifiers:
-        text(f"Below a column's name stands {own} leaves nothing of them.")
+    text(f"Below a column's name stands {own} leaves nothing of them.")
     table, below = _point_table(study), ui.element("div").classes("part")
 
     def show_chosen() -> None:
@@ -206,7 +187,7 @@ def _show_beside(screen: Screen, study: Study, rows: list[int]) -> None:
     heading("Side by side")
     subject = _subject(study.front, study.project.suppressed)
     compare = partial(side_by_side, subject, [row - 1 for row in rows])
-    made = screen.desk.once("beside", "Counting queries", [], compare, id(study), *rows)
+    made = screen.desk.once("beside", "Counting queries", study.files, compare, *rows)
     titles = [column.title for column in made.columns]
     # Its numbers hold spaces that do not break, which `show_rows` would spell.
     cells = [[str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in made.rows]
@@ -215,51 +196,49 @@ def _show_beside(screen: Screen, study: Study, rows: list[int]) -> None:
 
 def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice | None) -> None:
     heading("The choice")
-    row, typed = screen.chosen.get("typed", (None, {}))
     if study.project.audiences:
         text("Each audience gets a point of its own at step 6, and needs no choice.")
     if choice is not None:
-        text(f"Chosen: row {choice.row + 1}, {choice.said}; {choice.reason}.", "good")
-        text(screen.desk.found.get("passed over", ""), "warning")
+        text(f"Chosen: row {choice.row + 1}, {choice.said}; {choice.reason}.", kind="good")
+        warn(screen.desk.found.get("passed over", ""))
         less = partial(less_lost, study.front, choice, study.project.suppressed)
         screen.part(lambda: text(_once_for(screen, study, "less", less)))
         with ui.expansion("Why this point, and what others would cost").props("dense") as why:
             place = ui.element("div").classes("part")
 
         def explain() -> None:
-            for line in _once_for(screen, study, "explained", study.explained):
-                text(line)
+            text(*_once_for(screen, study, "explained", study.explained))
 
         why.on_value_change(lambda: screen.part(explain, place) if why.value else None)
-        if row != choice.row:
-            # It was not chosen on this page.
-            typed = {"require": [bound_text(one) for one in choice.requirements], "row": choice.row + 1}
+        screen.chosen.setdefault("bounds", joined([bound_text(one) for one in choice.requirements]))
     with controls():
         bounds = ui.input("What must hold").props('hint="such as k>=5, l>=2"').bind_value(screen.chosen, "bounds")
-
-        def pick(**how: Any) -> None:
-            asked = parts(bounds)
-
-            def work(job: Job) -> dict[str, Any]:
-                chosen = study.pick(study.constraints(asked), **how)
-                screen.chosen["typed"] = chosen.row, {"require": asked, **how}
-                return {"passed over": "" if "row" in how else study.passed_over(chosen, **how)}
-
-            screen.works("Comparing the points", work)()
-
-        button("Choose the least loss of those that hold it", pick, True)
-        button("Choose the knee: beyond it every gain costs much more", partial(pick, knee=True))
-        for row in rows:
-            button(f"Choose row {row}", partial(pick, row=row))
-    screen.same_as(partial(command, "pick", study.project.path.name, **typed))
+        ways: dict[str, dict[str, Any]] = {
+            "Choose the least loss of those that hold it": {},
+            "Choose the knee: beyond it every gain costs much more": {"knee": True},
+            **{f"Choose row {row}": {"row": row} for row in rows},
+        }
+        for words, how in ways.items():
+            button(words, _pick, screen.desk, study, bounds, how, first=not how)
+    name = study.project.path.name
+    screen.same_as(
+        *(partial(lambda how: command("pick", name, require=parts(bounds), **how), how) for how in ways.values())
+    )
 
 
-def _once_for(screen: Screen, study: Study, name: str, make: Callable[[], T]) -> T:
+def _pick(desk: Desk, study: Study, bounds: ui.input, how: dict[str, Any]) -> None:
+    asked = parts(bounds)
+
+    def work(job: Job) -> dict[str, Any]:
+        chosen = study.pick(study.constraints(asked), **how)
+        return {"passed over": "" if "row" in how else study.passed_over(chosen, **how)}
+
+    desk.start("Comparing the points", work)
+
+
+def _once_for(screen: Screen, study: Study, name: str, make: Callable[[], Any]) -> Any:
     """Return what is made once for the choice."""
-    return screen.desk.once(name, "Comparing the points", [study.folder / CHOICE], make, id(study))
-
-
-# --- step 6 -----------------------------------------------------------------------------------------------------------
+    return screen.desk.once(name, "Comparing the points", [*study.files, study.folder / CHOICE], make)
 
 
 def show_release_step(screen: Screen) -> None:
@@ -270,58 +249,54 @@ def show_release_step(screen: Screen) -> None:
     rows = [(role, examples(own, str, _MOST_NAMED), ROLES[role]) for role in ROLES if (own := project.with_role(role))]
     show_rows(["role", "columns", "what becomes of them"], rows, "What leaves")
     kept = {name: project.columns[name].reason or "" for name in project.with_role("keep")}
-    if list(kept.values()).count("") > 1:
+    reasons = {("columns", name, "reason"): why for name, why in kept.items() if not why}
+    if len(reasons) > 1:
         every = ui.input("Why all of these may leave as they stand").classes("wide")
-        reason = {("columns", name, "reason"): every for name, known in kept.items() if not known}
-        screen.keeps(every, made=lambda: {key: own.value for key, own in reason.items()}, then=desk.changed)
+        screen.keeps(every, read=partial(dict.fromkeys, reasons), then=desk.changed)
     for name, known in kept.items():
-        why = ui.input(f"Why {name} may leave as it stands", value=known)
-        screen.keeps(why.classes("wide"), "columns", name, "reason")
+        why = ui.input(f"Why {name} may leave as it stands", value=known).classes("wide")
+        screen.keeps(why, "columns", name, "reason")
     heading("Release")
+    audiences = [*[None] * (desk.has(CHOICE) or not project.audiences), *project.audiences]
+    released = [one.audience for one in study.releases]
+    audience = screen.chosen.get("audience", released[-1] if released else None)
+    audience = audience if audience in audiences else audiences[0]
+    if project.audiences:
+        names = {name: name or "the choice" for name in audiences}
+        chooser = ui.select(names, value=audience, label="Audience")
+        chooser.on_value_change(lambda event: screen.choose(audience=event.value))
     # Earlier releases can be counted again, also where nothing is to be released.
-    screen.part(partial(_show_release, screen, study))
-    if study.releases:
+    screen.part(partial(_show_release, screen, study, audience))
+    if released:
         heading("Released")
-        audiences = {one.audience: one.audience or "the choice" for one in study.releases}
-        shown = screen.chosen.get("released", study.releases[-1].audience)
-        with controls() as line:
-            of = ui.select(audiences, value=shown if shown in audiences else None, label="Released for")
-        line.set_visibility(len(audiences) > 1)
-        of.on_value_change(screen.does(lambda: screen.chosen.update(released=of.value)))
-        screen.part(partial(_show_released, study, of.value))
+        if audience in released:
+            screen.part(partial(_show_released, study, audience))
         screen.part(partial(_show_releases, screen, study))
-        _show_report(screen, study, of.value)
+        _show_report(screen, study, audience)
 
 
-def _show_release(screen: Screen, study: Study) -> None:
+def _show_release(screen: Screen, study: Study, audience: str | None) -> None:
     desk, project, chosen = screen.desk, study.project, screen.chosen
-    options = {name: name or "the choice" for name in [*[None] * desk.has(CHOICE), *project.audiences]}
-    if not options:
-        raise ValueError("No point is chosen yet: step 5 chooses one.")
-    if not project.audiences:
+    if audience is None:
+        if not desk.has(CHOICE):
+            raise ValueError("No point is chosen yet: step 5 chooses one.")
         text(f"Row {study.choice.row + 1}: {study.choice.said}.")
-    if chosen.get("audience") not in options:
-        chosen["audience"] = next(iter(options))
     with controls():
-        audience = ui.select(options, label="Audience").bind_value(chosen, "audience")
-        audience.set_visibility(bool(project.audiences))
         output = ui.input("File, if not the usual one").bind_value(chosen, "output")
         anyway = ui.input("Release anyway, because", placeholder="only where it is refused").classes("wide")
         anyway.bind_value(chosen, "anyway")
-        local = check_box("Every class at levels of its own, which loses less")
-        if isinstance(study.problem, LatticeProblem):
-            local.bind_value(chosen, "local")
-        else:
-            local.set_visibility(False)
-        force = check_box("Replace a release of this name")
+        local = ui.checkbox("Every class at levels of its own, which loses less").bind_value(chosen, "local")
+        local.set_visibility(isinstance(study.problem, LatticeProblem))
+        force = ui.checkbox("Replace a release of this name")
 
         def asked() -> dict[str, Any]:
-            return {"output": output.value or None, "anyway": anyway.value or None, "local": bool(local.value)}
+            is_refined = bool(local.visible and local.value)
+            return {"output": output.value or None, "anyway": anyway.value or None, "local": is_refined}
 
         def make(job: Job) -> None:
             given = asked()
             # The fields may have changed the project.
-            own = desk.study.for_audience(audience.value)
+            own = desk.study.for_audience(audience)
             if given["output"] is not None:
                 given["output"] = project.path.parent / given["output"]
             # A wrong place is refused before any work.
@@ -330,56 +305,54 @@ def _show_release(screen: Screen, study: Study) -> None:
                 desk.inside(path)
             check_free(paths, bool(force.value))
             own.release(**given, show=job.show)
-            chosen["released"] = audience.value
 
-        button("Release", screen.works("Step 1 of 4: recoding and writing", make), True)
-    screen.same_as(lambda: command("release", project.path.name, audience=audience.value, **asked()))
+        button("Release", desk.start, "Step 1 of 4: recoding and writing", make, first=True)
+    screen.same_as(lambda: command("release", project.path.name, audience=audience, **asked()))
 
 
 def _show_released(study: Study, audience: str | None) -> None:
     own = study.for_audience(audience)
     path, told, titles = own.released, own.evidence, ["measure", "promised", "recounted", "holds"]
+    book, evidence = beside(path, CODEBOOK).name, beside(path, EVIDENCE).name
     if told is None:
-        text(f"{beside(path, EVIDENCE).name} is missing: release it again.", "warning")
+        warn(f"{evidence} is missing: release it again.")
         return
     made = release_of(told)
-    book, evidence = beside(path, CODEBOOK).name, beside(path, EVIDENCE).name
     text(f"{path.name}, with {book} for its readers and {evidence} for you alone.")
     text(f"Counted when it was released, {told['made']}:")
     show_rows(titles, claim_rows(told["claims"]), "Promised and recounted", right=titles[1:3])
     is_doubtful = bool(made.exceptions) or made.uniqueness["unique"].any()
-    text(made.verdict, "warning" if is_doubtful else "good")
+    text(made.verdict, kind="warning" if is_doubtful else "good")
     if made.n_suppressed:
-        text(f"Suppressed rows, {made.n_suppressed:,}, {SUPPRESSED_WORDS[made.suppressed]}.")
+        text(f"Suppressed rows, {made.n_suppressed:,}, {SUPPRESSED[made.suppressed]}.")
     text("The promises are against whoever knows quasi-identifiers, and no sensitive column.")
-    text(about_single_rows(study.table), "warning")
+    warn(about_single_rows(study.table))
 
 
 def _show_releases(screen: Screen, study: Study) -> None:
     desk = screen.desk
     if len(study.releases) > 1:
-        files = [study.path_of(one) for one in study.releases]
-        n, together = desk.once("together", "Comparing all releases", files, lambda: all_together(study), id(study))
+        files = [*study.files, *(study.path_of(one) for one in study.releases)]
+        n, together = desk.once("together", "Comparing all releases", files, lambda: all_together(study))
         if together is not None:
-            text(f"Whoever has the {n} releases and links their rows sees {together}.", "warning")
+            warn(f"Whoever has the {n} releases and links their rows sees {together}.")
     for file, broken in desk.found.get("verified", {}).items():
-        text(f"{file.name}: {verdict_of(study, file, broken)}.", "warning" if broken else "good")
-    button("Count all releases again", screen.works("Counting", lambda job: {"verified": study.verify(job.show)}))
+        text(f"{file.name}: {verdict_of(study, file, broken)}.", kind="warning" if broken else "good")
+    button("Count all releases again", desk.start, "Counting", lambda job: {"verified": study.verify(job.show)})
     screen.same_as(partial(command, "verify", desk.path.name))
 
 
 def _show_report(screen: Screen, study: Study, audience: str | None) -> None:
-    desk = screen.desk
+    desk, about = screen.desk, study.project.report
     heading("The report")
     with controls():
-        for name in _SIGNED:
-            field = ui.input(ABOUT[name], value=study.project.report.get(name, "")).classes("wide")
-            screen.keeps(field, "report", name)
-        size = ui.number("Size of the population", value=study.project.report.get("population_size"))
-        screen.keeps(size.props("min=1 step=1").classes("wide"), "report", "population-size")
+        for name in ("owner", "recipients", "purpose"):
+            screen.keeps(ui.input(ABOUT[name], value=about.get(name, "")).classes("wide"), "report", name)
+        size = ui.number("Size of the population", value=about.get("population_size")).props("min=1 step=1")
+        screen.keeps(size.classes("wide"), "report", "population-size")
     with controls():
-        external = check_box("Report for outsiders").bind_value(screen.chosen, "external")
-        force = check_box("Replace a report that is there")
+        external = ui.checkbox("Report for outsiders").bind_value(screen.chosen, "external")
+        force = ui.checkbox("Replace a report that is there")
 
         def write(job: Job) -> None:
             own, is_external = desk.study.for_audience(audience), bool(external.value)
@@ -388,11 +361,10 @@ def _show_report(screen: Screen, study: Study, audience: str | None) -> None:
             own.report(target, external=is_external, show=job.show)
             desk.report = target
 
-        button("Write the report", screen.works("Step 1 of 3: reading the front", write))
+        button("Write the report", desk.start, "Step 1 of 3: reading the front", write)
     if desk.report is not None and desk.report.is_file():
         text(f"Written: {desk.report.name}")
         ui.link("Open it alone, to print and sign it", "report", new_tab=True)
         # Without an origin of its own it reaches nothing of the screen.
         ui.element("iframe").props('src="report" title="The report" sandbox="allow-scripts"')
-    name = desk.path.name
-    screen.same_as(lambda: command("report", name, audience=audience, external=external.value))
+    screen.same_as(lambda: command("report", desk.path.name, audience=audience, external=external.value))

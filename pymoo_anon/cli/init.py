@@ -64,7 +64,7 @@ def _take_over(request: InitRequest, source: Source, path: Path, console: Consol
             raise ValueError(f"--{name} cannot be combined with {source}, a project of ARX")
     source.check()
     taken = taken_over(path, source.stem)
-    _write(request, source, {**taken.files, f"{source.stem}.toml": taken.project(source.stem)})
+    _write(request, source, taken.files)
     headings = ["column", "role", "levels", "weight"]
     rows = ([name, *(str(own.get(key, "")) for key in headings[1:])] for name, own in taken.columns.items())
     print_rows(console, headings, rows)
@@ -73,7 +73,7 @@ def _take_over(request: InitRequest, source: Source, path: Path, console: Consol
     for line in taken.left:
         tell(console, f"  {line}")
     project = request.output / f"{source.stem}.toml"
-    console.print(plain(f"Written: {project}, {request.output / source.stem}.csv, {len(taken.files) - 1} hierarchies"))
+    console.print(plain(f"Written: {project}, {request.output / source.stem}.csv, {len(taken.files) - 2} hierarchies"))
     console.print(plain(f"Next: read and edit both, then: {command('search', project)}"))
 
 

@@ -110,7 +110,7 @@ class InitRequest(Invocation):
     missing: str | None = option(
         None,
         "Rows without a value: refuse them, leave them out, or keep the gap as a value.",
-        choices=MISSING,
+        choices=tuple(MISSING),
         shown="keep where there are any",
     )
     engine: str = option("auto", "Engine for the table.", choices=ENGINES)
@@ -184,7 +184,7 @@ class ReleaseRequest(Invocation):
     suppressed: str | None = option(
         None,
         "Mark suppressed rows with * in their quasi-identifiers, or drop them.",
-        choices=SUPPRESSED,
+        choices=tuple(SUPPRESSED),
         shown="as the project file says",
     )
     local: bool = option(

@@ -64,14 +64,13 @@ class Taken:
         self._path, self._archive = path, archive
         self._room = min(_MOST_BYTES, max(_MOST_XML, _MOST_TIMES * path.stat().st_size))
         self._names = set(archive.namelist())
-        self.files: dict[str, str] = {}  # Content by path in the folder of the project
+        self.files: dict[str, str] = {}  # Content by path: table, hierarchies, and the project file, the last one
         self.columns: dict[str, dict[str, Any]] = {}  # Keys of the project file by column
         self.search: dict[str, Any] = {}  # Its options of the search
         self.missing: dict[str, Any] = {}  # Its keys about missing values
         self.left: list[str] = []  # A line for each part that is left out
 
-    def project(self, stem: str) -> str:
-        """Return the text of the project file."""
+    def _project(self, stem: str) -> str:
         document = tomlkit.document()
         document.add(tomlkit.comment(plain(f"Taken over from {self._path.name}, a project of ARX. Not taken over:")))
         for line in self.left:
@@ -101,6 +100,7 @@ class Taken:
         self._config(self._xml(_CONFIG))
         self._others(len(rows))
         self.left = [plain(line) for line in self.left]
+        self.files[f"{stem}.toml"] = self._project(stem)
 
     def _column(self, name: str, told: Element, values: Mapping[str, None], file: str) -> None:
         kind, left = told.findtext("type", ""), self.left

@@ -93,8 +93,12 @@ ROLES = {
     "other": "not decided: no search runs until it has one of the roles above",
 }
 
-#: Treatments of rows without a value, and of suppressed rows.
-MISSING, SUPPRESSED = ("raise", "drop", "keep"), ("mark", "drop")
+#: Treatments of rows without a value, and of suppressed rows, and what becomes of them.
+MISSING = {"raise": "are refused", "drop": "are left out", "keep": "stay: none is a value of its own"}
+SUPPRESSED = {"mark": "stay as rows of *", "drop": "are left out"}
+
+#: Kinds of recoding, and what has a level.
+RECODINGS = {"full-domain": "whole columns, each at one level", "local": "every class of rows at levels of its own"}
 
 # Bytes that are read at a time for a checksum.
 _BLOCK = 1 << 20
@@ -274,10 +278,7 @@ def checksum(path: Path) -> str:
 
 
 def header_of(table: object, names: Sequence[str]) -> list[str]:
-    """Return the column names, with one for a nameless first or last column.
-
-    R and pandas write the names of rows under no name, and spreadsheets end lines with a separator.
-    """
+    """Return the column names. A nameless first or last column, as of R and spreadsheets, gets one."""
     # The second of two without a name is a title above the table.
     nameable = {1, len(names)} if len(names) > 2 else {1}
     header = [name or (f"column {place}" if place in nameable else "") for place, name in enumerate(names, start=1)]

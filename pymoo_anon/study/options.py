@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, get_args
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.study.names import ALGORITHMS, FILES, MEASURES, STORED, TABLES
+from pymoo_anon.study.names import ALGORITHMS, FILES, MEASURES, RECODINGS, STORED, TABLES
 
 #: Converts a value of a project file; its ValueError says which values are allowed.
 Reader: TypeAlias = Callable[[Any], Any]
@@ -89,11 +89,7 @@ def is_project(path: str | Path) -> bool:
 
 
 def dashed(name: str) -> str:
-    """Return the name of an option as the user types it.
-
-    >>> dashed("pop_size")
-    'pop-size'
-    """
+    """Return the name of an option as the user types it."""
     return name.replace("_", "-")
 
 
@@ -247,7 +243,7 @@ def read_encoding(value: Any) -> str:
 
 def read_recoding(value: Any) -> bool:
     """Read a kind of recoding, and return whether it is local."""
-    return read_one_of(("full-domain", "local"))(value) == "local"
+    return read_one_of([*RECODINGS])(value) == "local"
 
 
 def read_measures(value: Any) -> str:
@@ -536,8 +532,13 @@ class Settings(Invocation):
 
     def sides(self) -> list[float] | None:
         """Return the sides of the archive's boxes, or None."""
-        parts = [] if self.epsilon is None else parts_of(self.epsilon)
-        return [numeral("epsilon", part) for part in parts] or None
+        if self.epsilon is None:
+            return None
+        # No other search needs the archive here.
+        from pymoo_anon.fronts.archive import checked_epsilon
+
+        sides: list[float] = checked_epsilon([numeral("epsilon", part) for part in parts_of(self.epsilon)]).tolist()
+        return sides
 
 
 def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:

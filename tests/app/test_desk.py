@@ -12,7 +12,8 @@ from command import own, run
 
 from pymoo_anon.app import desk as module
 from pymoo_anon.app.desk import Desk, Job, NotYetError
-from pymoo_anon.study.proposal import Proposer
+from pymoo_anon.study.names import source_of
+from pymoo_anon.study.proposal import Proposer, reading_of
 from pymoo_anon.study.study import Study
 
 pytestmark = pytest.mark.usefixtures("own_table")
@@ -138,6 +139,42 @@ def test_warnings_of_all_kinds_for_users_are_told():
     job = Desk(Path("mine.toml")).start("warning", warns)
     job.join()
     assert job.notes == ["a UserWarning", "a RuntimeWarning"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_errors_of_all_kinds_are_told():
+    for work, said in ((lambda job: {}["k"], "k"), (lambda job: 1 / 0, "division by zero")):
+        job = Desk(Path("mine.toml")).start("failing", work)
+        job.join()
+        assert job.error == said
+
+
+def test_no_work_but_a_search_goes_on_with_another_project(folder):
+    Path("other.toml").write_bytes(Path("mine.toml").read_bytes())
+    desk, go_on = Desk(folder), threading.Event()
+
+    def begins(job):
+        go_on.wait(10)
+        desk.open("mine.toml")
+        return {"risk": 1}
+
+    job = desk.start("drafting", begins)
+    with pytest.raises(ValueError, match="wait for the end of this work: drafting"):
+        desk.open("other.toml")
+    go_on.set()
+    job.join()
+    assert (job.error, desk.file, desk.found) == ("", folder / "mine.toml", {"risk": 1})
+    go_on.clear()
+    job = desk.start("searching", lambda job: go_on.wait(10) and None, stops=True)
+    desk.open("other.toml")
+    go_on.set()
+    job.join()
+    assert (job.error, desk.file) == ("", folder / "other.toml")
+
+
+def test_a_draft_of_a_column_that_the_table_has_no_longer_names_the_columns():
+    with pytest.raises(ValueError, match=r"mine\.csv must have the column 'zop', got 'zip', 'sex'"):
+        Proposer(reading_of(source_of("mine.csv", Path()), "auto", None)).draft("zop")
 
 
 def test_any_table_can_be_begun_under_the_name_that_init_gives(folder):

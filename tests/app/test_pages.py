@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import tomlkit
+from arx_projects import QUASI, SENSITIVE, config_of, entries, write
 from command import own, run, search
 
 from pymoo_anon.app.desk import Desk, Job, NotYetError
@@ -264,9 +265,31 @@ def test_points_of_a_local_recoding_have_no_levels(monkeypatch):
         assert said in " ".join(texts(told(study.show_front)))
 
 
-def test_a_codebook_is_no_table_to_begin_with():
-    Path("mine-release.csv.codebook.csv").touch()
+def test_neither_a_release_nor_its_codebook_is_a_table_to_begin_with():
+    for name in ("mine-release.csv", "mine-release.csv.codebook.csv", "mine-release.csv.evidence.json"):
+        Path(name).touch()
     assert Desk(Path()).files() == (["mine.toml"], ["mine.csv"])
+
+
+def test_a_project_of_arx_is_begun_with_what_was_not_taken_over():
+    rows = [["zip", "flu"], *([f"0213{i % 4}", "no" if i % 3 else "yes"] for i in range(40))]
+    columns = [("zip", QUASI, ("All", "All"), []), ("flu", SENSITIVE, ("All", "All"), [])]
+    trees = {"zip": [[f"0213{i}", "*"] for i in range(4)]}
+    write("taken.deid", entries(rows, columns, trees, config_of(["3-anonymity"], 0.1, {"zip": 0.5})))
+    desk = Desk(Path())
+    assert desk.files()[1] == ["mine.csv", "taken.deid"]
+    desk.found = project.look_at(desk, "taken.deid", {}, Job(""))
+    page = told(project.show_beginning, desk)
+    assert "pymoo-anon init taken.deid" in texts(page)
+    click(button(page, "Begin a project: write taken.toml and hierarchies"))
+    desk.job.join()
+    assert (desk.job.error, desk.file) == ("", Path("taken.toml"))
+    shown = {
+        path: path.read_bytes() for path in [Path("taken.toml"), Path("taken.csv"), *Path("hierarchies").iterdir()]
+    }
+    assert [one for one in texts(told(project.show_table, desk)) if one.startswith("Not taken over: ")]
+    run("init", "taken.deid", "--force")
+    assert shown == {path: path.read_bytes() for path in shown}
 
 
 def test_rows_that_are_unique_by_all_that_leaves_are_a_warning():
@@ -451,8 +474,8 @@ def test_each_audience_has_its_release_and_its_report_on_the_page():
         run("release", "mine.toml", "--audience", name)
     desk, shown = Desk(Path("mine.toml")), []
     page = told(lambda own: shown.append(own) or study.show_release_step(own), desk)
-    assert labelled(page, "Released for").value == "staff"
-    shown[-1].chosen["released"] = "all"
+    assert labelled(page, "Audience").value == "staff"
+    shown[-1].chosen["audience"] = "all"
     made = shown[-1].chosen
 
     def again(own):

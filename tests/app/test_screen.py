@@ -75,6 +75,16 @@ def see(page, words):
     page.get_by_text(words).first.wait_for()
 
 
+def check_names(page):
+    """Find nothing that somebody who hears the page could not use."""
+    axe = pytest.importorskip("axe_playwright_python")
+    page.add_script_tag(path=Path(axe.__file__).with_name("axe.min.js"))
+    found = page.evaluate("() => axe.run()")["violations"]
+    # The button of an upload holds its field.
+    serious = [one for one in found if one["impact"] in ("serious", "critical") and one["id"] != "nested-interactive"]
+    assert [(one["id"], [node["html"][:100] for node in one["nodes"]]) for one in serious] == []
+
+
 def wait_until(holds):
     for _ in range(600):
         if holds():
@@ -103,6 +113,8 @@ def test_the_whole_way_is_that_of_the_commands(browser):
         page.go_back()
         see(page, "All of this stands in people.toml")
         page.go_forward()
+        page.get_by_role("checkbox").nth(1).wait_for()
+        check_names(page)
         page.locator(".groups tbody .q-checkbox").nth(0).click()
         page.get_by_label("Label", exact=True).fill("youngest")
         press(page, "Rename")
@@ -125,6 +137,7 @@ def test_the_whole_way_is_that_of_the_commands(browser):
         see(page, "Choose row 3")
         page.locator(".points tbody .q-checkbox").nth(4).click()
         see(page, "loss of age")
+        check_names(page)
         page.get_by_label("What must hold").fill("k>=5")
         press(page, re.compile("Choose the least loss"))
         see(page, re.compile("Chosen: row"))
@@ -132,6 +145,7 @@ def test_the_whole_way_is_that_of_the_commands(browser):
         press(page, re.compile("6 Release"))
         press(page, "Release")
         see(page, "people-release.csv.evidence.json for you alone")
+        check_names(page)
         press(page, "Count all releases again")
         see(page, "people-release.csv: holds.")
         press(page, "Write the report")
