@@ -27,3 +27,17 @@ def test_words_take_figures_and_the_machine(monkeypatch, tmp_path, capsys):
     assert text.startswith("7 random nodes of Adult's lattice with at most 3 classes")
     assert f"{record.line()}.\n\n| table |\n" in text
     assert capsys.readouterr().out == text
+
+
+def test_the_page_on_limits_quotes_the_attacks():
+    direct, sizes, known = record.stored("local_attacks")["minimality"][:3]
+    page = " ".join((record.RESULTS.parents[1] / "examples" / "limits.md").read_text(encoding="utf-8").split())
+    assert f"has {direct['classes']} such classes with {direct['persons']:,} persons" in page
+    assert "{:.0f} % come out with a confidence".format(100 * direct["rise 0.1"]) in page
+    guessed = "{:.0f} % are guessed right, and {:.0f} % were without asking"
+    assert guessed.format(100 * direct["right after"], 100 * direct["right before"]) in page
+    merged = "Then {:.0f} % come out so, or {:.0f} % before somebody who knows which part broke it, and the loss is {:.0f} % more"
+    assert (
+        merged.format(100 * sizes["rise 0.1"], 100 * known["rise 0.1"], 100 * (sizes["loss"] / direct["loss"] - 1))
+        in page
+    )
