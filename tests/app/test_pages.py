@@ -487,6 +487,20 @@ def test_each_audience_has_its_release_and_its_report_on_the_page():
     assert "pymoo-anon report mine.toml --audience all" in texts(page)
 
 
+def test_commands_below_a_page_can_be_told_until_it_is_left(monkeypatch):
+    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+    search("mine.toml")
+    run("pick", "mine.toml", "--require", "k>=3")
+    run("release", "mine.toml")
+    for fill in (study.show_release_step, study.show_front, project.show_table, project.show_requirements):
+        desk = Desk(Path("mine.toml"))
+        page = told(fill, desk)
+        # Pages follow this a moment later. An error would end the bindings of all of them.
+        desk.open()
+        nicegui.binding._refresh_step()
+        assert [one for one in texts(page) if one.startswith("pymoo-anon ")]
+
+
 def test_a_report_says_where_its_head_is_filled_in_and_the_page_has_the_fields():
     search("mine.toml")
     run("pick", "mine.toml", "--require", "k>=3")
