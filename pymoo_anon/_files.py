@@ -52,10 +52,7 @@ def check_regular(path: str | os.PathLike[str]) -> int:
 
 @contextlib.contextmanager
 def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path that replaces a file if the block succeeds.
-
-    The folder of the file must exist.
-    """
+    """Yield a temporary path that replaces a file if the block succeeds. Its folder must exist."""
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "a folder is there; name a file", str(target))
@@ -68,13 +65,8 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[Path]:
 def tried(folder: Path, names: Sequence[str], inputs: Sequence[Path] = (), own: bool = False) -> Iterator[Path]:
     """Yield a temporary folder inside a writable output folder.
 
-    Temporary folders of killed processes are removed.
-
-    Args:
-        folder: The output folder. It must exist unless it is the command's own.
-        names: Names of the files, for `move_all`.
-        inputs: Files that are read, which no output may replace.
-        own: Whether a missing folder is made, and removed again if it stays empty. The folders above it must exist.
+    A missing folder that is the command's `own` is made, and removed again if it stays empty. No output may replace one
+    of the `inputs`. Temporary folders of killed processes are removed.
     """
     _check_targets(folder, names, inputs)
     made = own and not folder.exists()
@@ -141,11 +133,7 @@ def _unwritable(folder: Path, error: OSError) -> OSError:
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Lock an output folder against other searches.
-
-    The system removes the lock of a killed process. Some systems and shared folders have no locks: there it does
-    nothing.
-    """
+    """Lock an output folder against other searches. Some systems and shared folders have no locks."""
     if fcntl is None:
         yield
         return

@@ -39,7 +39,8 @@ def whole_from_0(name: str, value: Any) -> int:
 def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
     """Raise if a value is none of its choices."""
     if value not in choices:
-        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, got {value!r}")
+        *others, last = map(repr, choices)
+        raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {value!r}")
 
 
 def repeated(items: Iterable[Any]) -> list[Any]:
@@ -157,11 +158,7 @@ def share(part: int, whole: int, unit: str) -> str:
 
 
 def unit_of_rows(person: Hashable | None) -> str:
-    """Return "people", or "rows" if a column identifies persons.
-
-    >>> unit_of_rows(None), unit_of_rows("patient")
-    ('people', 'rows')
-    """
+    """Return "people", or "rows" if a column identifies persons."""
     return "people" if person is None else "rows"
 
 

@@ -30,6 +30,12 @@ FILES = {
     "uneven.csv.gz": gzip.compress(b"a,b\n1,2\n3\n"),
     "excel.csv": "sep=;\na;b\n1;2\n",
     "rows.csv": '"a","b"\n"1",1,2\n"2",3,4\n',
+    # Rows that end with a comma shift nothing.
+    "trailing.csv": "a,b\n" + "1,2,\n" * 9,
+    "uneven.csv": "a,b,c\n1,2,3\n1,2,3,4\n1,2\n",
+    "twice.csv": "a,b,a,b\n1,2,3,4\n",
+    "unclosed.csv": 'a,b\n1,2\n"3,4\n',
+    "latin.csv": "age,note\n20,x\n21,Erkältung\n".encode("latin-1"),
     "titled.csv": "Admissions\nof 2024\na,b\n" + "1,2\n" * 30,
     "blanks.csv": "age sex\n20 F\n21 M\n",
     "umlaut.csv": "age,note\n20,grün\n",

@@ -51,10 +51,7 @@ class Search(Algorithm):  # type: ignore[misc]
     _kinds: tuple[type[Problem], ...] = (Problem,)
 
     def setup(self, problem: Problem, **kwargs: Any) -> Algorithm:
-        """Set the algorithm up for a problem, or raise as its class states.
-
-        Without a termination it runs until it ends by itself.
-        """
+        """Set the algorithm up for a problem, or raise. Without a termination it ends by itself."""
         check_kind(problem, *self._kinds)
         has_end = self.termination is not None or kwargs.get("termination") is not None
         super().setup(problem, **kwargs)
@@ -145,10 +142,7 @@ def check_kind(problem: Problem, *kinds: type[Problem]) -> None:
 
 
 def in_type_of_problem(pop: Population, problem: Problem) -> Population:
-    """Return a population of integers, so that equal points have equal bytes.
-
-    The problem refuses other numbers in its own words.
-    """
+    """Return a population of integers, so that equal points have equal bytes."""
     X = pop.get("X")
     if problem.vtype not in (int, bool) or X.dtype == np.dtype(problem.vtype):
         return pop

@@ -137,10 +137,7 @@ class GENITOR(Search):
         return self._n_births % self.pop_size == 0 or self._is_spent()
 
     def _is_spent(self) -> bool:
-        """Return whether evaluations or time are used up.
-
-        Other terminations count iterations.
-        """
+        """Return whether evaluations or time are used up. Other terminations count iterations."""
         by_births = isinstance(self.termination, (MaximumFunctionCallTermination, TimeBasedTermination))
         return by_births and self.termination.update(self) >= 1
 

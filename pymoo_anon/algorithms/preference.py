@@ -174,12 +174,10 @@ def prefer_feasible(pop: Population, P: Ints, k: int, **kwargs: Any) -> Ints:
 def picks(problem: BitStringProblem, X: Bools, k: int) -> pd.DataFrame:
     """Return the solution of every preferred point (Dewri et al. 2009, section 5.3).
 
-    Of the strings with at least k it is the one of the smallest achievement. Of equal ones it is the one of the
-    smallest preference deviation, and then the first.
-
-    Returns:
-        One row per preferred point: `row` (its row in X), the preferred point, k, NWP, NECD, achievement, deviation,
-        and the number of groups of every quasi-identifier. Points without a feasible string are left out.
+    Of the strings with at least k it is the one of the smallest achievement, of equal ones that of the smallest
+    preference deviation, and then the first. A row has `row` (its row in X), the preferred point, k, NWP, NECD,
+    achievement, deviation, and the number of groups of every quasi-identifier. Points without a feasible string are
+    left out.
     """
     X = problem.checked(X)
     found = []

@@ -96,10 +96,7 @@ class TargetSweep(Search):
 
 
 def sweep_of(problem: LocalRecodingProblem, n_targets: int) -> Ints:
-    """Return the (n, n_var) points of a sweep.
-
-    The targets come first, in ascending order, and then targets with prices.
-    """
+    """Return the (n, n_var) points of a sweep. Ascending targets come before targets with prices."""
     pairs = [(target, 0) for target in _on_log_scale(problem.targets, n_targets)]
     if any(isinstance(one, MarketerRisk | AverageClassSize) for one in problem.objectives):
         pairs += [

@@ -77,10 +77,7 @@ def standard_output() -> Iterator[Console]:
 
 
 def new_table(headings: Iterable[str], right: Collection[str] = ()) -> Table:
-    """Return an empty table with some columns on the right.
-
-    Cells fold anywhere, headings only between words.
-    """
+    """Return an empty table with some columns on the right. Cells fold anywhere, headings only between words."""
     from rich.table import Table
 
     table = Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False)
@@ -117,10 +114,7 @@ def tell_some(console: Console, words: str, names: Sequence[str]) -> None:
 
 @contextmanager
 def clear_errors(less_memory: str = "") -> Iterator[None]:
-    """Turn errors and Ctrl-C into one line and an exit code.
-
-    `less_memory` is the hint where memory ends.
-    """
+    """Turn errors and Ctrl-C into one line and an exit code. `less_memory` is the hint where memory ends."""
     try:
         with interrupt.interruptible():
             yield
@@ -144,10 +138,7 @@ def said_warnings() -> Iterator[None]:
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Load the modules of a command in a block, and print warnings.
-
-    From its end on Ctrl-C raises KeyboardInterrupt.
-    """
+    """Load the modules of a command in a block, and print warnings. Later Ctrl-C raises KeyboardInterrupt."""
     with said_warnings():
         yield
     if interrupt.modules_are_loaded():
@@ -158,10 +149,7 @@ def loading() -> Iterator[None]:
 
 @contextmanager
 def working(words: str) -> Iterator[Callable[[str], None]]:
-    """Show a step and its seconds, with a function for its text.
-
-    On a terminal it is a moving line, elsewhere a line every `EVERY` seconds. Warnings are printed after the step.
-    """
+    """Show a step and its seconds, and yield a function for its text. Warnings are printed after it."""
     from rich.console import Console
 
     console, start, ended, told = Console(stderr=True), time.monotonic(), Event(), [words]

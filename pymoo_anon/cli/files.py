@@ -73,7 +73,7 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
             dropped = [name for name, own in zip(names, (how, other), strict=True) if own == "drop"]
             uses = compare_uses(CountQueries(study.table), dict(zip(names, (first, second), strict=True)), dropped)
             found, people = found.join(uses), better_off(first, second)
-    tell(console, f"Classes by {listed(columns)}.")
+    tell(console, f"Rows are counted, in classes by {listed(columns)}.")
     print_rows(console, ["", *names], _differences(found), right=names)
     for own in people:
         told = f"{own.first:,} rows are better off with {names[0]}, {own.second:,} with {names[1]}"

@@ -102,10 +102,7 @@ def _say_the_end(console: Console, found: Found, settings: Settings, path: Path)
 
 
 def front_table(front: Front, width: int | None = None) -> Table:
-    """Return the columns of a front that fit a width.
-
-    Measures come before levels. Without a width all columns are in it.
-    """
+    """Return the columns of a front that fit a width. Measures come before levels, and None takes all."""
     places = np.arange(len(front)) if width is None else _spread(front)
     shown, losses = front.only(places), {plain(str(name)) for name in front.losses()}
     cells, n = shown.cells(), len(front.table.quasi_identifiers)
@@ -138,10 +135,7 @@ def _spread(front: Front) -> Ints:
 
 
 def _words(front: Front, room: int) -> list[str]:
-    """Return the levels of each point in words.
-
-    `age` stands for its values, `age 2` for level 2. Where they do not fit, the number of columns stands for them.
-    """
+    """Return the levels of each point in words, such as `age 2`. Without room their number is told."""
     if isinstance(front.problem, LocalRecodingProblem):
         return front.problem.words(front.X)
     words, trees = [], front.table.quasi_identifiers.items()

@@ -19,6 +19,7 @@ from pymoo_anon.study.names import all_there
 from pymoo_anon.study.options import options_named
 from pymoo_anon.study.study import Study, all_together, verdict_of
 from pymoo_anon.study.tables import Roles, constraint, objective, table_at
+from pymoo_anon.table.frames import held
 
 
 def run_verify(asked: VerifyRequest, console: Console) -> None:
@@ -44,7 +45,8 @@ def _releases_hold(asked: VerifyRequest, console: Console) -> bool:
 def _table_holds(asked: VerifyRequest, console: Console) -> bool:
     with working("Reading and counting"), options_named(asked):
         whole = None if asked.original is None else table_at(asked.original, asked.engine)
-        frame = table_at(asked.file, asked.engine, asked.table)
+        # Read once: each count groups it anew.
+        frame = held(nw.from_native(table_at(asked.file, asked.engine, asked.table))).to_native()
         known = nw.from_native(frame).collect_schema().names()
         quasi, secret = all_there(asked.quasi_identifiers, known), all_there(asked.sensitive, known)
         roles = Roles(secret, columns=known)

@@ -32,6 +32,8 @@ from pymoo_anon.comparison.properties import (
 from pymoo_anon.comparison.uniques import SMALL_CLASSES
 from pymoo_anon.comparison.utility import CountQueries
 from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon.objectives.base import marked_value
+from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.table.domain_values import ROOT, Name, is_whole
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.table.generalization import Constraint, Decoded, Suppression
@@ -268,12 +270,21 @@ def compare_uses(
 
     Returns:
         One row for each release. Columns, all shares and lower is better: loss, of the detail; median and 90 %, the
-        errors that half and nine in ten of the counts do not exceed.
+        errors that half and nine in ten of the counts do not exceed. Where a column identifies persons, k in persons
+        comes first, and rows that are `*` are a class.
     """
-    n = len(queries.table.quasi_identifiers)
+    n, person = len(queries.table.quasi_identifiers), queries.table.person
     hows = ["drop" if name in dropped else "mark" for name in classes]
     found = pd.concat([queries.summary({name: classes[name]}, how) for name, how in zip(classes, hows, strict=True)])
     found.insert(0, "loss", [TupleLoss().measure(own).mean() / n for own in classes.values()])
+    if person is not None:
+        measure = KAnonymity(person)
+        marked = [
+            np.nan if how == "drop" else marked_value(measure, own)
+            for own, how in zip(classes.values(), hows, strict=True)
+        ]
+        kept = [float(measure.evaluate(own)[0]) for own in classes.values()]
+        found.insert(0, measure.name, np.fmin(kept, marked))
     return found
 
 

@@ -136,10 +136,7 @@ def inference(frame: Any, quasi_identifiers: Name | Sequence[Name], sensitive: H
 
 
 def by_class(counted: ValueCounts) -> pd.DataFrame:
-    """Return the result of `inference` for each class.
-
-    Values are numbered in the order of their texts.
-    """
+    """Return the result of `inference` for each class. Values are numbered in the order of their texts."""
     first, n_pairs, values, counts = counted.starts[:-1], np.diff(counted.starts), counted.values, counted.counts
     sizes = np.add.reduceat(counts, first)
     shares = counts / np.repeat(sizes, n_pairs)
@@ -464,10 +461,7 @@ def _pitman_parameters(sample: _Sample) -> tuple[float, float]:
 
 
 def _slide_negative_binomial(sample: _Sample) -> float:
-    """Estimate uniques by a slide negative binomial.
-
-    K classes have 1 + NB(alpha, beta) persons, and K beta^alpha of them have one.
-    """
+    """Estimate uniques as K beta^alpha, where K classes have 1 + NB(alpha, beta) persons."""
     share, once, twice = sample.share, sample.of_size(1), sample.of_size(2)
     if once == 0 or twice == 0:
         raise _NoEstimateError(f"as no class has {'one row' if once == 0 else 'two rows'}")

@@ -19,9 +19,8 @@ class Loop:
     __slots__ = ("__call__", "__dict__")
     __call__: Callable[..., Any]
 
-    def __init__(self, function: Callable[..., Any], inner: bool, cache: bool, options: dict[str, Any]) -> None:
-        self.py_func = function
-        self._inner, self._cached, self._options = inner, cache, options
+    def __init__(self, function: Callable[..., Any], inner: bool, options: dict[str, Any]) -> None:
+        self.py_func, self._inner, self._options = function, inner, options
         update_wrapper(self, function)
         self.__call__ = self._call_first
 
@@ -39,7 +38,7 @@ class Loop:
 
         loop = numba.njit(**self._options)(self.py_func)
         # Where numba is told to compile nothing it gives the function back.
-        if self._cached and isinstance(loop, CPUDispatcher):
+        if isinstance(loop, CPUDispatcher):
             try:
                 loop._cache = cache(self.py_func)  # type: ignore[attr-defined]
             except RuntimeError as error:
@@ -62,25 +61,19 @@ class Loop:
         return self.py_func.__qualname__
 
 
-def njit(
-    *, allocates: bool = True, inner: bool = False, cache: bool = True, **options: Any
-) -> Callable[[Callable[..., Any]], Loop]:
+def njit(*, allocates: bool = True, inner: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Loop]:
     """Compile a loop without the GIL when it is first called.
 
-    Args:
-        allocates: Whether the loop, or one that it calls, makes arrays. Others compile faster, since nobody counts
-            who holds an array.
-        inner: Whether only compiled loops call it. It compiles faster, since it needs no way in from Python, where a
-            call raises TypeError.
-        cache: Whether to keep the machine code on disk.
-        options: Others of numba's `njit`.
+    A loop compiles faster if neither it nor one that it calls `allocates` arrays, since nobody counts who holds them.
+    So does an `inner` one, which only compiled loops call, since it needs no way in from Python. `options` are others
+    of numba's `njit`.
     """
     # Told to every loop: one that is not told takes it from the loop that first calls it.
     options["_nrt"] = allocates
     options["no_cfunc_wrapper"] = True
     options["no_cpython_wrapper"] = inner
     options.setdefault("nogil", True)
-    return lambda function: Loop(function, inner, cache, options)
+    return lambda function: Loop(function, inner, options)
 
 
 #: Compiles a loop that makes no arrays and that only compiled loops call.

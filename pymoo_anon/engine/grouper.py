@@ -89,10 +89,7 @@ def join_tree(codes: Ints, offsets: Ints) -> Tree:
 
 
 def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
-    """Halve the attributes by their distinct combinations.
-
-    Attributes go one by one, those with many values first, to the half with fewer combinations so far.
-    """
+    """Halve the attributes. Those with many values go first, to the half with fewer combinations so far."""
     if codes.shape[1] == 1:
         # The root pairs the only attribute with itself, so that every table has a root.
         return [0], [0]
@@ -361,15 +358,9 @@ def _request(maps: Ints, n_groups: Ints, sources: Ints | None, asked: Bools | No
 def group(done, limit, below, request, arrays):
     """Group by each generalization while the output has room.
 
-    Args:
-        done: Number of the generalization to begin with; those before it were grouped by earlier calls.
-        limit: At most so many tuples are suppressed, the smallest classes first; used where `below` is 0.
-        below: Every class smaller than this is suppressed.
-        request: The generalizations, a `Request`.
-        arrays: A `Tree`, `Layers`, `Entries`, `Numbers`, `Slots`, `Scratch` and an `Output`.
-
-    Returns:
-        The number of the generalization to go on with. It is above `done`: there is always room for one.
+    It begins with number `done`, and returns the number to go on with: there is always room for one. Classes of fewer
+    than `below` tuples are suppressed, or, where that is 0, at most `limit` tuples in the smallest classes. `arrays`
+    are a `Tree`, `Layers`, `Entries`, `Numbers`, `Slots`, `Scratch` and an `Output`.
     """
     tree, layers, entries, numbers, slots, scratch, output = arrays
     request.starts[0] = 0
@@ -483,10 +474,7 @@ def _smallest_by_halves(sizes, limit):
 
 @kernel
 def nearest_layer(i, request):
-    """Return the source layer of generalization i.
-
-    A source of a source is a source: merging its classes gives the same classes, only from more rows.
-    """
+    """Return the source layer of generalization i. A source of a source has the same classes, and more rows."""
     if len(request.sources) == 0:
         return 0
     source = request.sources[i]

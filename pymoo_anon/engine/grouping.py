@@ -121,10 +121,7 @@ class Pairs(NamedTuple):
 
 @kernel
 def take_maps(i, request, tree, numbers):
-    """Load one generalization's maps, and mark the changed nodes.
-
-    A join has others where one of its children has.
-    """
+    """Load one generalization's maps, and mark changed nodes. A join is one if a child is."""
     n_attributes = request.n_groups.shape[1]
     groups = request.maps[i]
     for j in range(n_attributes):
@@ -218,10 +215,7 @@ def _number_by_key(pairs, marks, base, ids, firsts):
 
 @kernel
 def _number_by_hash(pairs, slots, ids, firsts):
-    """Assign numbers to pairs by open addressing.
-
-    At most half of the slots are ever taken, so there is always an empty one.
-    """
+    """Assign numbers to pairs by open addressing. At most half of the slots are ever taken."""
     left, right, left_ids, right_ids, _, n_right = pairs
     marks, keys, base = slots.marks, slots.keys, slots.base[0]
     mask = U(len(marks) - 1)
@@ -320,10 +314,7 @@ def sort_by_class(ids, n_classes, column, scratch):
 
 @kernel
 def merge_values(n_classes, scratch, counted):
-    """Count the values of each class entry by entry, after `sort_by_class`.
-
-    This takes longer than `add_values` and no memory for classes times values.
-    """
+    """Count the values of each class after `sort_by_class`. It takes longer than `add_values`, and no memory."""
     ends, values, counts, tally = scratch.members, scratch.values, scratch.counts, scratch.tally
     begin, at = U(0), U(counted.starts[0])
     # Invariant: the entries of class c begin at `begin`, its value counts at `at`.

@@ -30,10 +30,7 @@ def add(high, low, term):
 
 @njit(inline="always")
 def add_times(high, low, term, times):
-    """Add a term a whole number of times.
-
-    Up to 2^26 times nothing of the product is lost.
-    """
+    """Add a term a whole number of times. Up to 2^26 times nothing of the product is lost."""
     product = term * times
     # Dekker's product: the term in two halves, the exact product of each with the count, less the rounded product.
     shifted = _HALVES * term

@@ -91,10 +91,7 @@ class Bounding:
         return None
 
     def leeway(self, tuples: DistinctTuples) -> float:
-        """Return the share by which rounding may lower a bound.
-
-        No other value of the measure lies between.
-        """
+        """Return the share by which rounding may lower a bound. No other value of the measure lies between."""
         return 0.0
 
     def floor_of_generalizations(self, classes: EquivalenceClasses) -> Floats | None:
@@ -136,10 +133,7 @@ def fewest_unavoidable(numbers: Array, classes: EquivalenceClasses, below: Suppr
 def suppression_budget(
     classes: EquivalenceClasses, rule: Suppression, constraints: Sequence[Constraint], by_k: bool
 ) -> SuppressionBudget:
-    """Return the suppression budget of the specializations of a node.
-
-    Without `by_k` it takes several nodes.
-    """
+    """Return the suppression budget of the specializations of a node. Without `by_k` it takes several nodes."""
     if isinstance(rule, Violating):
         return _violating_budget(classes, rule, constraints)
     if isinstance(rule, AtMost):

@@ -33,6 +33,9 @@ MISSING = _Missing()
 
 def values_of(values: Sequence[Any] | pd.Series) -> pd.Series:
     """Return values as objects, with `MISSING` for a missing one."""
+    if isinstance(values, pd.Series) and isinstance(values.dtype, pd.StringDtype):
+        # Each text is made an object once.
+        values = values.astype("category")
     column = pd.Series(values, dtype=object).reset_index(drop=True)
     return column.where(column.notna(), MISSING)
 

@@ -23,10 +23,7 @@ from pymoo_anon.typing import Array, Ints
 
 
 def check_levels(problem: Problem) -> None:
-    """Raise unless the variables are whole numbers.
-
-    A problem without a `vtype` passes.
-    """
+    """Raise unless the variables are whole numbers. A problem without a `vtype` passes."""
     if problem.vtype is not None and not np.issubdtype(problem.vtype, np.integer):
         raise TypeError(
             "problem must have whole numbers as variables, as the levels of a LatticeProblem, got "

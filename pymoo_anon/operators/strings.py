@@ -107,21 +107,14 @@ def cross_at_shared_ones(parents, between, n_points, draws):
                 n_places += 1
                 stretch = 1
         # Selection sampling: a place is taken with probability wanted / places left, so that all choices of places are
-        # equally likely. Invariant: the bits before `at` are done, and the first child goes on with parent `other`.
+        # equally likely.
         wanted = min(n_points, n_places)
-        other = 0
-        at = 0
         for p in range(n_places):
             if draws[m, p] * (n_places - p) < wanted:
                 wanted -= 1
-                for bit in range(at, places[p]):
-                    children[0, m, bit] = parents[other, m, bit]
-                    children[1, m, bit] = parents[1 - other, m, bit]
-                at = places[p]
-                other = 1 - other
-        for bit in range(at, n_bits):
-            children[0, m, bit] = parents[other, m, bit]
-            children[1, m, bit] = parents[1 - other, m, bit]
+                # From here on the children change sides.
+                for bit in range(places[p], n_bits):
+                    children[0, m, bit], children[1, m, bit] = children[1, m, bit], children[0, m, bit]
     return children
 
 

@@ -120,14 +120,7 @@ def check_measures(measures: Sequence[Objective], table: Microdata, rule: Suppre
 
 
 def safe_repr(measure: Objective) -> str:
-    """Return the `repr` of a measure without values of the data.
-
-    Beside the column it shows the attributes that the measure names in `shown`.
-
-    >>> from pymoo_anon.objectives import TCloseness
-    >>> safe_repr(TCloseness("grade", ["low", "middle", "high"]))
-    "TCloseness('grade', distance=order of 3 values)"
-    """
+    """Return the `repr` of a measure without values of the data. It tells the column and what is `shown`."""
     parts = [] if measure.column is None else [repr(measure.column)]
     for name in measure.shown:
         value = getattr(measure, name)

@@ -147,7 +147,18 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def _evaluate(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         # pymoo hands over one point at a time where `elementwise` is set.
         points = self.checked(np.atleast_2d(X) if self.elementwise else X)
-        out["F"], out["G"] = self.minimised(self.measure(points))
+        values = self.measure(points)
+        out["F"], out["G"] = self.minimised(values)
+        if self.elementwise:
+            out["values"] = values[0]
+
+    def _evaluate_elementwise(self, X: ArrayLike, out: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        super()._evaluate_elementwise(X, out, *args, **kwargs)
+        values = out.pop("values", None)
+        if values is not None:
+            # Runners in other processes leave this memory as it was.
+            points, first = np.unique(self.checked(X), axis=0, return_index=True)
+            self._memory.add(points, values[first])
 
     def checked(self, X: ArrayLike) -> Array:
         """Return valid (n, n_var) points in the dtype of the space.
@@ -225,10 +236,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def _grouped(
         self, X: Array, columns: tuple[Hashable, ...] | None = None
     ) -> Iterator[tuple[Ints, EquivalenceClasses]]:
-        """Yield rows of X with their equivalence classes.
-
-        Some come at a time, in any order. Classes count the values of `columns`; None counts those that are measured.
-        """
+        """Yield rows of X with their classes, in any order. None counts the columns that are measured."""
         is_joint, tuples = self.beside_parts is not None, self.table.tuples
         width = int(tuples.offsets[-1]) + (len(tuples) if is_joint else 0)
         n_parts = -(-8 * len(X) * width // _BYTES_OF_MAPS)
@@ -488,14 +496,6 @@ class Memory:
     """Measured values of points, found by the bytes of x.
 
     Several threads may share a memory, and all copies of a problem do. A pickle holds all points with their values.
-
-    >>> memory, X = Memory(1), np.array([[1, 2], [0, 3], [1, 2]])
-    >>> missing = memory.missing(X)
-    >>> missing.tolist()
-    [[1, 2], [0, 3]]
-    >>> memory.add(missing, missing.sum(axis=1, keepdims=True))
-    >>> memory[X].ravel(), len(memory)
-    (array([3., 3., 3.]), 2)
     """
 
     def __init__(self, n_measures: int) -> None:

@@ -130,6 +130,8 @@ class Front:
         self.certified, self.open_bounds = certified, open_bounds
         self.gap = None if gap is None else np.asarray(gap, dtype=float)[self.rows]
         self.names: Mapping[Objective, str] = problem.names
+        # Words behind a number of points that say which these are.
+        self.which = ""
         # Rows of the result, and of points made on demand after them.
         self._n_found = self._n_given = len(points)
         self._made: set[bytes] = set()
@@ -496,13 +498,13 @@ class _Asked:
         finite = np.where(np.isfinite(missed), missed, 0).max(axis=0)
         relative = np.where(np.isfinite(missed), missed / np.where(finite > 0, finite, 1), 2)
         has = self.has(first_of(relative.sum(axis=1), front.F))
-        raise ValueError(f"no point of the front's {len(front)} has {self}; the nearest has {has}")
+        raise ValueError(f"no point of the front's {len(front)}{front.which} has {self}; the nearest has {has}")
 
     def among(self, n_left: int) -> str:
-        n = len(self.front)
+        n, which = len(self.front), self.front.which
         if not self.bounds:
-            return f"all {n} points" if n > 1 else "the front's only point"
-        return f"{f'the {n_left} points' if n_left > 1 else 'the only point'} with {self}, of {n}"
+            return f"all {n} points{which}" if n > 1 else f"the front's only point{which}"
+        return f"{f'the {n_left} points' if n_left > 1 else 'the only point'} with {self}, of {n}{which}"
 
     def best(self, left: Ints, measure: Objective | None) -> tuple[list[Floats], str]:
         if measure is None:

@@ -27,9 +27,10 @@ import json
 import os
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -215,10 +216,7 @@ def journaled(
 
 
 def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> str:
-    """Return the fingerprint of a search, 64 hexadecimal digits.
-
-    It covers table, hierarchies, measures with what they hold, suppression and settings.
-    """
+    """Return the fingerprint of a search. It covers table, hierarchies, measures, suppression and settings."""
     made = hashlib.sha256()
     table = problem.table
     words = [
@@ -237,8 +235,11 @@ def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> s
     return made.hexdigest()
 
 
-def _beyond_repr(value: object) -> Iterator[str | Ints]:
-    """Yield the content of a table, a hierarchy or a measure beyond its `repr`."""
+def _beyond_repr(value: object, inside: tuple[int, ...] = ()) -> Iterator[str | Ints]:
+    """Yield the content of a table, a hierarchy or a measure beyond its `repr`.
+
+    `inside` identifies the objects around it: some refer to themselves.
+    """
     if isinstance(value, Microdata):
         for name, hierarchy in value.quasi_identifiers.items():
             yield from (repr(name), *_beyond_repr(hierarchy))
@@ -247,9 +248,32 @@ def _beyond_repr(value: object) -> Iterator[str | Ints]:
             yield from (repr(name), repr(value.tuples.domains[name]), column.starts, column.values, column.counts)
     elif isinstance(value, Hierarchy):
         yield from (repr(value.labels), value.groups)
-    elif isinstance(value, Objective):
-        for name, own in vars(value).items():
-            yield from (name, *_beyond_repr(own))
-    elif isinstance(value, str | bytes | int | float | tuple | list | dict | np.ndarray):
-        # Other objects may have a `repr` with their place in memory.
-        yield repr(value.tolist() if isinstance(value, np.ndarray) else value)
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        yield repr(value.tolist())
+    elif isinstance(value, str | bytes | int | float | np.generic):
+        yield repr(value)
+    elif value is not None and id(value) not in inside:
+        yield f"{type(value).__module__}.{type(value).__qualname__}"
+        for part in _parts_of(value):
+            yield from _beyond_repr(part, (*inside, id(value)))
+
+
+def _parts_of(value: Any) -> Iterable[Any]:
+    """Return the parts of an object, of which a `repr` may tell its place in memory alone."""
+    if isinstance(value, Objective | Mapping):
+        content = vars(value) if isinstance(value, Objective) else value
+        return [part for item in content.items() for part in item]
+    if isinstance(value, list | tuple):
+        return value
+    if isinstance(value, set | frozenset):
+        # Their order may change from one process to the next.
+        return sorted(repr(list(_beyond_repr(part))) for part in value)
+    if isinstance(value, FunctionType):
+        return value.__code__, value.__defaults__, [cell.cell_contents for cell in value.__closure__ or ()]
+    if isinstance(value, CodeType):
+        return value.co_code, value.co_consts, value.co_names
+    try:
+        return [f"{value.__module__}.{value.__qualname__}" if isinstance(value, type) else value.__reduce_ex__(2)]
+    except TypeError:
+        # Nothing more is known of a lock or a function of numpy.
+        return [getattr(value, "__name__", None)]

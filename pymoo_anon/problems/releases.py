@@ -101,7 +101,9 @@ class Together:
 
 def together(releases: Sequence[Any], table: Microdata) -> Together:
     """Count the joint classes of several releases, given as for `joint`."""
-    measure, found = KAnonymity(table.person), [_classes_of(one) for one in releases]
+    measure, tuples, found = KAnonymity(table.person), table.tuples, [_classes_of(one) for one in releases]
+    # A table of another search may count other columns.
+    found = [one if one.tuples is tuples else grouped_jointly(tuples, [_parts_in(one, tuples)]) for one in found]
     classes = joint(found)
     k, single_k = int(measure.evaluate(classes)[0]), min(int(measure.evaluate(one)[0]) for one in found)
     least_l = {str(name): int(DistinctLDiversity(name).evaluate(classes)[0]) for name in table.sensitive}
@@ -155,12 +157,22 @@ def _classes_of(release: Any) -> EquivalenceClasses:
 
 def _parts_in(classes: EquivalenceClasses, tuples: DistinctTuples) -> Ints:
     own = classes.tuples
-    pairs = (own.codes, tuples.codes), (own.counts, tuples.counts)
-    if own is not tuples and not all(np.array_equal(*pair) for pair in pairs):
+    if own is not tuples and _content_of(own) != _content_of(tuples):
         n, other = tuples.n_rows, own.n_rows
-        got = f"two of {n:,} rows with other values" if n == other else f"one of {n:,} rows and one of {other:,} rows"
+        got = (
+            f"two of {n:,} rows with other columns or values"
+            if n == other
+            else f"one of {n:,} rows and one of {other:,} rows"
+        )
         raise ValueError(f"releases must be of one table, got {got}")
     return partition_of(classes)
+
+
+def _content_of(tuples: DistinctTuples) -> list[Any]:
+    """Return the distinct tuples by their values, for comparisons."""
+    columns = zip(tuples.names, tuples.codes.T, strict=True)
+    values = [(name, [tuples.domains[name][code] for code in np.unique(own)]) for name, own in columns]
+    return [*values, tuples.codes.tobytes(), tuples.counts.tobytes()]
 
 
 def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint]) -> Ints | None:
@@ -183,10 +195,7 @@ def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint
 
 
 def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], Ints32]) -> Ints32:
-    """Return the cells of a recoding that divides each part of the trees.
-
-    Parts that break a requirement stay whole. Tuples are numbered anew for `recoded`.
-    """
+    """Return the cells of parts that are recoded alone. Those that break a requirement stay whole."""
     # Loaded late: a lattice has no trees.
     from pymoo_anon.recoding.trees import cells_of_classes
 
@@ -285,10 +294,7 @@ def ladders(problem: Any, ks: Sequence[int]) -> list[list[Choice]]:
 
 
 def nested(problem: Any, demands: Sequence[Sequence[Constraint]], units: Ints | None = None) -> list[Choice]:
-    """Return a release for each audience, each inside the one before.
-
-    The first release is made of whole units, `LocalRecodingProblem.kept_whole`, if there are any.
-    """
+    """Return releases of audiences, each inside the one before. The first is made of whole units, if any."""
     found: list[Choice] = []
     for demanded in demands:
         own = _requiring(problem, demanded, found[-1] if found else None)

@@ -92,11 +92,9 @@ _TESTS: dict[type, Callable[..., ColumnRequirement]] = {
 
 
 def impossible(table: Microdata, constraints: Sequence[Constraint]) -> list[Constraint]:
-    """Return the constraints that neither the table nor one class satisfies.
-
-    Hardly any recoding keeps them: privacy is best in one class, and detail in the table.
-    """
+    """Return the constraints that neither the table nor one class satisfies. Hardly any recoding does."""
     trees = table.quasi_identifiers.items()
+    # Privacy is best in one class, and detail in the table.
     ends = []
     for kept in (1, 0):
         made = {name: tree.groups[0] * kept for name, tree in trees}

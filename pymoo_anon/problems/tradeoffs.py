@@ -122,14 +122,7 @@ def next_steps(
     row: int,
     losses: Mapping[str, tuple[float, float]] | None = None,
 ) -> list[Step]:
-    """Return the steps to the next better points.
-
-    Of several points with the next better value it is the one that loses least in the others.
-
-    >>> [step] = next_steps(["k", "GLM"], [[5, 10], [7, 30]], [True, False], 0)
-    >>> str(step), dict(step.gains)
-    ('k = 7 costs 20 of GLM', {'k': 2.0, 'GLM': -20.0})
-    """
+    """Return the steps to the next better points. Of equally good ones it is the one that loses least."""
     given, costs, short = np.asarray(values, dtype=float), minimised(values, maximize), shortfalls(values, maximize)
     steps = []
     for j, own in enumerate(costs.T):
@@ -152,9 +145,6 @@ def steadiness(values: ArrayLike, maximize: Sequence[bool]) -> Floats:
 
     This is the trade-off of Rachmawati and Srinivasan 2009: losses / gains in `shortfalls`. It is infinite for a point
     that is best in everything.
-
-    >>> steadiness([[1, 0], [7, 2], [9, 8]], [True, False]).tolist()
-    [0.3333333333333333, 3.0, 0.3333333333333333]
     """
     costs, short = minimised(values, maximize), shortfalls(values, maximize)
     found = np.full(len(costs), np.inf)
@@ -188,7 +178,9 @@ def minimised(values: ArrayLike, maximize: Sequence[bool]) -> Floats:
 def next_better(costs: Floats, short: Floats) -> Ints:
     """Return the next better point of each by objective, or -1.
 
-    Of several it is the one with the least shortfalls in the others. All arrays are (n, n_obj).
+    Of several it is the one with the least shortfalls in the others, for whichever point steps there: one sort finds
+    them all. `next_steps` weighs the losses of one point's own step, and may take another one. With that rule the knee
+    of a front of three objectives may be another point. All arrays are (n, n_obj).
 
     >>> next_better(np.array([[-5, 10], [-7, 30], [-9, 20], [-2, 4]]), np.zeros((4, 2))).tolist()
     [[1, 3], [2, 2], [-1, 0], [0, -1]]

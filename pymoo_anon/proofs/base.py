@@ -61,13 +61,7 @@ class Tolerance:
 
 
 def tolerance(epsilon: Any, n_obj: int | None = None) -> Tolerance:
-    """Build the tolerance from the argument `epsilon`.
-
-    Without a number of objectives, any number is allowed.
-
-    >>> tolerance([0, "5%"], 2)
-    Tolerance(absolute=array([0., 0.]), relative=array([0.  , 0.05]))
-    """
+    """Build the tolerance from the argument `epsilon`. Without a number of objectives, any number is allowed."""
     given = [0.0 if epsilon is None else epsilon] if np.ndim(epsilon) == 0 else list(epsilon)
     n_obj = max(len(given), 1) if n_obj is None else n_obj
     if len(given) not in (1, n_obj):
@@ -175,16 +169,10 @@ class Proof(ABC):
 
 
 def gap(F: Floats, bounds: Floats) -> Floats:
-    """Return the possible improvement of each value of a front.
+    """Return the possible improvement of each value of a front. (n, n_obj) float array.
 
-    Open points at least as good as a member in all other objectives limit how much lower this one can be.
-
-    >>> gap(np.array([[-5.0, 80.0], [-9.0, 100.0]]), np.array([[-7.0, 70.0]]))
-    array([[ 2., 10.],
-           [ 0.,  0.]])
-
-    Returns:
-        (n, n_obj) float array in units of the objectives, 0 where nothing is better, infinite where nothing is known.
+    Open points at least as good as a member in all other objectives limit how much lower this one can be: 0 where
+    nothing is better, infinite where nothing is known.
     """
     widest = np.zeros_like(F)
     # One bound after the other: all at once would take n times m times n_obj numbers.
@@ -206,9 +194,6 @@ def share_off(F: Floats, bounds: Floats) -> float:
 
     For every open point some member is, in no objective, worse by more than this share of its own value. It is 0 for a
     proven front.
-
-    >>> share_off(np.array([[-5.0, 80.0], [-10.0, 100.0]]), np.array([[-11.0, 90.0]]))
-    0.1
     """
     share = 0.0
     for bound in bounds:
@@ -268,11 +253,9 @@ class BoundsReader:
         return floors
 
     def best_below(self, o: int, classes: EquivalenceClasses, below: SuppressionBudget) -> Floats:
-        """Return lower bounds of a measure in all specializations.
+        """Return lower bounds of a measure in all specializations. (n_cases,) or (n_nodes,) float array.
 
-        Returns:
-            (n_cases,) or (n_nodes,) float array. A measure with floors gets an amount to add to them, 0 where nothing
-            is known. Another gets -inf there.
+        A measure with floors gets an amount to add to them, 0 where nothing is known. Another gets -inf there.
         """
         family, n = self.families[o], max(len(below), len(classes))
         best = family.best_of_specializations(classes, below)

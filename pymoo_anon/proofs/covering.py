@@ -64,8 +64,6 @@ class NodeScratch(NamedTuple):
 def is_covered(node, rules, nodes, members, scratch):
     """Tell whether members cover a node, or it breaks a constraint.
 
-    `scratch` holds the levels and floors of the node.
-
     With several thresholds the first one rises while the others stay. In each of the others the proof then ends at the
     least reach of the members that were used, and is repeated from there on.
     """
@@ -124,10 +122,7 @@ def bound_of(o, node, above, rules, nodes, scratch):
 
 @kernel
 def _is_possible(node, above, rules, nodes, scratch):
-    """Tell whether a feasible node can exceed the thresholds.
-
-    A node that is exactly on a limit keeps it.
-    """
+    """Tell whether a feasible node can exceed the thresholds. A node that is exactly on a limit keeps it."""
     n_values = nodes.tops.shape[1]
     for h in range(n_values):
         if above[h] >= nodes.tops[node, h]:
@@ -183,11 +178,7 @@ def furthest_member(node, above, rules, nodes, members, scratch):
 
 @kernel
 def is_plainly_covered(node, hint, rules, nodes, members, scratch):
-    """Return a member that alone covers a node, or -1.
-
-    It is -2 if the node breaks a constraint. `hint` is the member to try first. `scratch` holds the levels and the
-    floors of the node.
-    """
+    """Return a member that alone covers a node, -1 for none. It is -2 if the node breaks a constraint."""
     n_values = nodes.tops.shape[1]
     for h in range(n_values):
         if rules.first[h] >= nodes.tops[node, h]:

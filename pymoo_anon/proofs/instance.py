@@ -277,10 +277,7 @@ class StringSpace:
         return float(np.ceil(self.most / self.unit / self.n_rows))
 
     def largest_multiplier(self) -> float:
-        """Return the greatest multiplier with exact sums.
-
-        If it fits, a row more than the limit costs more than anything can gain.
-        """
+        """Return the greatest multiplier with exact sums. A row over the limit should cost more than all gains."""
         whole = np.ceil(self.most / self.unit) + self.slack + 1
         return float(min(whole, (LARGEST // 2 - whole) // self.n_rows))
 

@@ -32,10 +32,7 @@ class Interval(NamedTuple):
 
 
 class IntervalBounds(BoundsReader):
-    """Bounds of an interval from its two corners.
-
-    All nodes are specializations of the one corner and generalizations of the other.
-    """
+    """Bounds of an interval from its most special and its most general node."""
 
     def __init__(self, problem: LatticeProblem) -> None:
         super().__init__(problem)
@@ -69,10 +66,7 @@ class IntervalBounds(BoundsReader):
         return np.where(self.has_floor, floors, 0.0)
 
     def read(self, classes: EquivalenceClasses) -> tuple[Floats, Floats]:
-        """Read `floors` and `added` of an interval from a corner.
-
-        The floors hold for generalizations of the node, the others for its specializations.
-        """
+        """Read floors of all generalizations, and values above the floors of all specializations."""
         below = suppression_budget(classes, self.problem.suppression, self.problem.constraints, by_k=True)
         floors = np.where(self.has_floor, self.floors_above(classes)[0], 0.0)
         if below.impossible:
@@ -188,10 +182,7 @@ class IntervalProof(LatticeProof):
         return n_intervals
 
     def _halves(self, whole: Interval) -> tuple[Interval, Interval]:
-        """Split an interval at half the weight of an attribute.
-
-        The first half has a new highest node, the second a new lowest one. Both have the bounds of the whole.
-        """
+        """Split an interval at half the weight of an attribute. Both halves have the bounds of the whole."""
         weights, every = self.bounds.weights, np.arange(len(whole.low))
         rise = np.where(whole.low < whole.high, weights[every, whole.high] - weights[every, whole.low], -1.0)
         j = int(rise.argmax())

@@ -162,11 +162,10 @@ class MeasureRules(BoundsReader):
         return Members(needs[furthest], reaches[furthest])
 
     def read(self, classes: EquivalenceClasses) -> Iterable[Floats]:
-        """Read bounds of other nodes from equivalence classes.
+        """Read bounds of other nodes as a journal holds them.
 
-        Returns:
-            (n, n_values + 2 n_columns) float array, as a journal holds its rows: the tops of all specializations, their
-            lower bounds, and the lower bounds of all generalizations.
+        (n, n_values + 2 n_columns) float array: the tops of all specializations, their lower bounds, and the lower
+        bounds of all generalizations.
         """
         n = len(classes)
         below = suppression_budget(classes, self.problem.suppression, self.problem.constraints, by_k=False)
@@ -441,10 +440,7 @@ def stored_bytes(problem: LatticeProblem) -> int:
 
 
 def projections(lengths: Ints, strides: Ints, depth: int) -> Ints:
-    """Return nodes with few attributes below the top.
-
-    At most `depth` attributes are below it, or fewer if these nodes are too many.
-    """
+    """Return nodes with at most `depth` attributes below the top. Too many of them are not listed."""
     # Number of nodes with 0, 1, 2, ... attributes below the top: coefficients of the product of all x + length.
     counts = np.poly(-lengths.astype(float))[: depth + 1]
     fitting = np.cumsum(counts) <= _SHARE_OF_PROJECTIONS * np.prod(lengths + 1.0)
@@ -548,10 +544,7 @@ def _next(x, lengths):
 
 @njit(allocates=False)
 def find_open(nodes, start, end, found, rules, known, members, scratch):
-    """Examine nodes until enough are open.
-
-    Returns the position to go on from, and the number of open nodes.
-    """
+    """Examine nodes until enough are open. Returned are where to go on, and how many are open."""
     n_open = 0
     for position in range(start, end):
         node = nodes[position]

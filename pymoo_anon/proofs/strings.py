@@ -281,10 +281,8 @@ class PairSearch:
         The multiplier rises until the limit is kept, and is then halved towards the last that was too low. The best
         string is then improved without a common multiplier. If no multiplier is enough, the search begins at the most
         general string. It suppresses nothing, and neither does any string that the highest multiplier makes of it.
-
-        Returns:
-            All strings that were found, and the lowest multiplier that was enough. The first string has the largest
-            gain of those within the limit, if there are any.
+        Returned are all strings, first the one with the largest gain of those within the limit, and the lowest
+        multiplier that was enough.
         """
         if self.limit >= self.space.n_rows:
             # There is no limit to keep.

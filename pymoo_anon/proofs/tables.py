@@ -81,10 +81,7 @@ def pair_bound(table: Any, spans_p: Any, n_p: int, spans_q: Any, n_q: int) -> fl
 
 @njit()
 def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
-    """Return the nested bound of a block.
-
-    The attributes after a stage are free; stages are 0 for a to 3 for q. `shape` and `spans` are as of `fill_table`.
-    """
+    """Return the nested bound of a block. The attributes after a stage are free, 0 for a to 3 for q."""
     if stage == 3:
         return block[0]
     if not block.any():
@@ -108,42 +105,21 @@ def bound_block(block: Any, stage: int, shape: Any, spans: Any) -> float:
     return min(inside, longest_path(outside, of_e, n_e))
 
 
-@njit()
-def split_classes(ids: Any, base: Any, groups: Any, worths: Any, counts: Any, k: int) -> Any:
+def split_classes(
+    ids: Ints, base: Floats, groups: Ints, worths: Floats, counts: Ints, k: int
+) -> tuple[Ints, Floats, int]:
     """Split classes by an attribute, and drop those below k rows.
 
-    Args:
-        ids: (n_distinct,) int64 array, the class of every distinct tuple, or -1 for dropped ones.
-        base: (n_classes,) float array, the gain of a row in the groups of each class.
-        groups: (n_distinct,) int64 array, the group of every distinct tuple in its attribute's cut.
-        worths: (n_groups,) float array, the gain of a row in each group of the cut.
-        counts: (n_distinct,) int64 array, the rows of every distinct tuple.
-        k: Fewest rows.
-
-    Returns:
-        The new ids and base, and the number of dropped rows.
+    Each tuple has a class in `ids`, -1 for a dropped one, and a group in `groups`, and stands for `counts` rows. A row
+    gains `base` in its class and `worths` in its group. Returned are ids, base and the number of dropped rows.
     """
-    n_groups = len(worths)
-    rows = np.zeros(len(base) * n_groups, dtype=np.int64)
-    for t in range(len(ids)):
-        if ids[t] >= 0:
-            rows[ids[t] * n_groups + groups[t]] += counts[t]
-    number = np.full(len(rows), -1, dtype=np.int64)
-    found = dropped = 0
-    for key in range(len(rows)):
-        if rows[key] >= k:
-            number[key] = found
-            found += 1
-        else:
-            dropped += rows[key]
-    new_base = np.empty(found)
-    for key in range(len(rows)):
-        if number[key] >= 0:
-            new_base[number[key]] = base[key // n_groups] + worths[key % n_groups]
-    new_ids = np.empty_like(ids)
-    for t in range(len(ids)):
-        new_ids[t] = number[ids[t] * n_groups + groups[t]] if ids[t] >= 0 else -1
-    return new_ids, new_base, dropped
+    n = len(base) * len(worths)
+    # Dropped tuples have the last key.
+    keys = np.where(ids < 0, n, ids * len(worths) + groups)
+    rows = np.bincount(keys, counts, n + 1)[:n]
+    kept = rows >= k
+    numbers = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    return numbers[keys], np.add.outer(base, worths).ravel()[kept], int(rows[~kept].sum())
 
 
 @njit(inner=True)

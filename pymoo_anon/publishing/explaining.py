@@ -153,12 +153,12 @@ def _level_lines(
         shown = listed(label_words(made.labels[name][place]) for place in first) or ROOT
         if by_level:
             shares = listed(f"{percent(part)} at level {i}" for i, part in enumerate(by_level[name].tolist()) if part)
-            words = f"{shares} of {hierarchy.length}; {held:,} labels, most often {shown}"
+            level, kind = f"{shares} of {hierarchy.length}; ", "labels, most often"
         else:
-            kind = "values" if held == np.count_nonzero(problem.table.tuples.totals(name)) else "groups"
             level = f"level {choice.x[j]} of {hierarchy.length}, " if isinstance(problem, LatticeProblem) else ""
-            words = f"{level}{held:,} {kind} such as {shown}" if held > 1 else f"{level}everybody has {shown}"
-        lines.append(plain(f"{name}: {words}"))
+            are_values = held == np.count_nonzero(problem.table.tuples.totals(name))
+            kind = f"{'values' if are_values else 'groups'} such as"
+        lines.append(plain(f"{name}: {level}{f'{held:,} {kind}' if held > 1 else 'everybody has'} {shown}"))
     return lines
 
 
@@ -326,10 +326,11 @@ class Beside:
         if columns is None:
             return f"No levels of whole columns were found that meet the same requirements with k = {own.k:,}."
         least = "" if self.proven else ", the best that were found,"
+        times = round(own.mean_risk / columns.mean_risk, 1)
         said = (
             f"At k = {own.k:,} levels of whole columns{least} lose {percent(columns.loss)}, at a mean risk of "
             f"{percent(columns.mean_risk)}. This local recoding loses {percent(own.loss)}, at a mean risk of "
-            f"{percent(own.mean_risk)}: {number(round(own.mean_risk / columns.mean_risk, 1))} times as much."
+            f"{percent(own.mean_risk)}: {f'{number(times)} times ' * (times != 1)}as much."
         )
         if self.equal_risk is None:
             return said

@@ -29,6 +29,7 @@ from pymoo_anon.table.frames import (
     coded,
     combinations_of,
     distinct_rows,
+    fetched,
     in_ascending_order,
     missing,
 )
@@ -91,8 +92,6 @@ class Recoding(NamedTuple):
             frame = self._by_class(frame, self.generalization)
         else:
             frame = self._by_value(frame, self.generalization)
-        if self.suppressed == "drop":
-            frame = frame.filter(~nw.col(FLAG))
         labels = {}
         for j, name in enumerate(self.table.quasi_identifiers):
             label = nw.col(f"label {j}")
@@ -100,7 +99,9 @@ class Recoding(NamedTuple):
                 label = nw.when(nw.col(FLAG)).then(nw.lit(SUPPRESSED)).otherwise(label)
             labels[name] = label.alias(self.source.alias(name))
         counts = [nw.col(COUNT)] if COUNT in frame.collect_schema().names() else []
-        return frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts])
+        frame = frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts, FLAG])
+        # Last, since it copies all columns.
+        return (frame.filter(~nw.col(FLAG)) if self.suppressed == "drop" else frame).drop(FLAG)
 
     def _by_value(self, frame: Frame, made: Generalization) -> Frame:
         """Add the labels of whole columns, `label 0`, ..., and `FLAG`."""
@@ -180,7 +181,7 @@ def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, 
     """Return the texts of a column's values, `known`, and the `group` of each."""
     key = "key"
     # An engine groups texts that it has made slowly, so each is made of a distinct value.
-    values = distinct_rows(frame, [column]).select(nw.col(column), as_text(column).alias(key))
+    values = fetched(distinct_rows(frame, [column]).select(nw.col(column), as_text(column).alias(key)))
     found = combinations_of(values.to_native(), [column, key]).columns
     positions, held = coded(found[column])
     present = [value for value in held if value is not None]

@@ -169,7 +169,11 @@ def _labelled(recoding: Recoding, rows: Any, weights: Ints) -> _Labelled:
         raise ValueError(f"{counted(int(weights[at < 0].sum()), *told)} not in the problem's table")
     kept = is_kept[at]
     groups = (_groups(made, name, at, own, kept) for name, own in zip(texts, places, strict=True))
-    numbers = {n: np.where(kept, own, len(texts[n]) - 1).astype(np.int32) for n, own in zip(texts, groups, strict=True)}
+    numbers = {}
+    for (n, labels), own in zip(texts.items(), groups, strict=True):
+        # Most columns have few labels.
+        small = np.min_scalar_type(len(labels))
+        numbers[n] = np.where(kept, own.astype(small), small.type(len(labels) - 1))
     return _Labelled(kept, numbers, texts)
 
 
@@ -240,7 +244,8 @@ def _balance(made: Frame, written: Renamed) -> Frame | None:
 
 def _places(column: Any, name: Name, hierarchy: Hierarchy) -> Array:
     codes, values = codes_and_values(column)
-    return fitted(name, hierarchy, [*values, *([None] if (codes < 0).any() else [])])[1].astype(np.int32)[codes]
+    places = fitted(name, hierarchy, [*values, *([None] if (codes < 0).any() else [])])[1]
+    return places.astype(np.min_scalar_type(hierarchy.n_values))[codes]
 
 
 def _groups(made: Decoded, name: Name, at: Ints, places: Array, kept: Bools) -> Ints:
@@ -329,10 +334,7 @@ def _edges(own: Recount, made: pd.DataFrame, given: pd.DataFrame, names: dict[st
 def linked_rows(
     own: Recoding, problem: AnonymizationProblem, original: Renamed, columns: Sequence[Name]
 ) -> Recount | None:
-    """Return the rows of all releases as their joint classes.
-
-    The result is None if a release is known by its classes alone. The columns are of the original.
-    """
+    """Return the rows of all releases as joint classes. None means that one is known by its classes alone."""
     points = [point for one in problem.earlier if (point := point_of(one)) is not None]
     if len(points) < len(problem.earlier):
         return None

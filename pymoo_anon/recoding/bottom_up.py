@@ -247,10 +247,7 @@ def _sort_and_list(depth, source, a, b, k, limit, trees, cube):
 
 @inlined
 def _sort(source, a, n, positions, target, cube):
-    """Sort n tuples from `a` on by position.
-
-    Dense positions are counted, others sorted by Shell's sort.
-    """
+    """Sort n tuples from `a` on by position. Dense positions are counted, others sorted by Shell's sort."""
     found, keys = cube.keys[0], cube.keys[1]
     low = high = positions[source[a]]
     for i in range(n):
@@ -300,10 +297,7 @@ class Index(NamedTuple):
 
 @njit(allocates=False)
 def _release(candidates, k, cap, price, index, class_of, trees, cube):
-    """Make a class of the waiting tuples below the best cells of each candidate.
-
-    Earlier candidates may have taken tuples, so rows and cost are computed anew.
-    """
+    """Make a class of the waiting tuples below the best cells of each candidate."""
     n_attributes = trees.positions.shape[1]
     n_classes, members = np.int64(0), cube.sorted[0]
     for r in range(len(class_of)):
@@ -319,6 +313,7 @@ def _release(candidates, k, cap, price, index, class_of, trees, cube):
             if length < fewest:
                 shortest, fewest = np.int64(j), length
         begin = index.starts[trees.first[cube.cells[v, shortest]]] - shortest * index.tuples.shape[1]
+        # Earlier candidates may have taken tuples.
         n, rows = np.int64(0), np.int64(0)
         for i in range(begin, begin + fewest):
             r = index.tuples[shortest, i]
@@ -421,10 +416,7 @@ def _score(order, k, price, budget, trees, seeds):
 
 @njit(allocates=False)
 def _make(turns, k, price, n_classes, class_of, trees, seeds):
-    """Make classes in the order of their scores.
-
-    A seed with a member that is taken by then waits for the next round.
-    """
+    """Make classes in the order of their scores. A seed with a taken member waits for the next round."""
     for i in turns:
         if seeds.is_taken[i]:
             continue
@@ -450,9 +442,8 @@ def _make(turns, k, price, n_classes, class_of, trees, seeds):
 def _grow_seed(i, k, price, trees, seeds):
     """Grow a class to k rows, and further while its score falls.
 
-    Returns:
-        How many members it has, and its score: what its cells cost, and the share of each row of its price. It is
-        infinite where there are not enough tuples.
+    Returned are the number of members and the score: what the cells cost, and the share of each row of the price. It is
+    infinite where there are not enough tuples.
     """
     cost = _pair(i, trees, seeds)
     n, rows = _take(i, np.int64(0), 0.0, seeds)

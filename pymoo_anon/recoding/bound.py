@@ -333,14 +333,12 @@ def _is_of_use(a, b, spent, items, walk, best):
 
 @kernel
 def _best_set(members, a, b, spent, items, walk, prices):
-    """Find the most overpaid set of rows below a vector, and return its excess.
+    """Find the most overpaid set of rows below a vector.
 
-    Members come in the order of their prices, the greatest first. The best row of each of the values with the best
-    rows is in the set, then the best of all others until there are k, then all that are worth more than they cost.
-
-    Returns:
-        The sum of price - cost, and how many members were looked at; `chosen` says how many rows of each are in the
-        set. Where there are too few values there is no set, and the sum is 0.
+    Members come in the order of their prices, the greatest first. The best row of each of the values with the best rows
+    is in the set, then the best of all others until there are k, then all that are worth more than they cost. Returned
+    are the sum of price - cost, 0 where there are too few values, and how many members were looked at. `chosen` says
+    how many rows of each are in the set.
     """
     lacking, missing = items.n_values, items.k - items.n_values
     total, n = 0.0, np.int64(0)
@@ -404,10 +402,7 @@ def _lower_prices(a, b, spent, items, walk, proposed, prices):
 
 @kernel
 def _list_nodes(depth, a, b, items, trees, walk):
-    """List the nodes of an attribute with some of the items.
-
-    Items below a node stand in the order in which they came.
-    """
+    """List the nodes of an attribute with some of the items. These stay in their order."""
     j, members = walk.attributes[depth], walk.members
     walk.tally[1] += b - a
     n_touched = np.int64(0)

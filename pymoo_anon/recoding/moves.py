@@ -78,17 +78,20 @@ class Classes(NamedTuple):
         cells = cells_of_classes(trees, own, n_classes)
         rows = np.bincount(own[own >= 0], trees.rows[own >= 0], n_classes).astype(np.int64)
         by_attribute = np.where(cells < 0, 0.0, trees.costs[cells])
-        heads = np.full(n_classes, -1)
-        chains = np.full((2, n_tuples), -1)
-        _chain(own, heads, chains[0], chains[1])
+        heads, following, preceding = np.full(n_classes, -1), np.full(n_tuples, -1), np.full(n_tuples, -1)
+        members = np.argsort(own, kind="stable")[np.count_nonzero(own < 0) :]
+        begins = np.diff(own[members], prepend=-1) > 0
+        heads[own[members[begins]]] = members[begins]
+        before, after = members[:-1][~begins[1:]], members[1:][~begins[1:]]
+        following[before], preceding[after] = after, before
         return cls(
             class_of=own,
             cells=cells,
             rows=rows,
             costs=by_attribute.sum(axis=1),
             heads=heads,
-            following=chains[0],
-            preceding=chains[1],
+            following=following,
+            preceding=preceding,
             attributes=by_first_step(trees),
             order=np.empty(n_classes, dtype=np.int64),
             sorted=np.empty_like(cells),
@@ -118,25 +121,9 @@ class Classes(NamedTuple):
         self.tally[1], self.tally[2] = 0, n
 
 
-@njit(allocates=False)
-def _chain(class_of, heads, following, preceding):
-    for i in range(len(class_of)):
-        r = len(class_of) - 1 - i
-        c = class_of[r]
-        if c >= 0:
-            following[r] = heads[c]
-            if heads[c] >= 0:
-                preceding[heads[c]] = r
-            heads[c] = r
-
-
 @kernel
 def nearest_class(r, limit, trees, tests, classes):
-    """Find the cheapest valid class for a tuple, but its own.
-
-    Returns:
-        The class, -1 for none whose loss is below the limit, and the loss.
-    """
+    """Find the cheapest valid class for a tuple, and the loss. It is -1 if none is below the limit."""
     for j in range(len(classes.target)):
         classes.target[j] = trees.leaves[trees.positions[r, j]]
     return _nearest(classes.class_of[r], r, trees.rows[r], limit, trees, tests, classes)
@@ -240,10 +227,7 @@ def _added(c, r, w, limit, trees, tests, classes):
 
 @kernel
 def class_holds(c, more, less, rows, tests, classes):
-    """Return whether a class with one tuple more and one less holds.
-
-    Either may be -1 for none. The class has so many rows then.
-    """
+    """Return whether a class with one tuple more and one less holds. -1 is none. It has so many rows then."""
     if len(tests.kinds) == 0:
         return rows >= tests.k
     n = list_members(c, np.int64(0), classes)
@@ -344,10 +328,8 @@ def _node_without(c, r, j, trees, classes):
 def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, budget: int = 1 << 62) -> Ints:
     """Move tuples, dissolve classes, and part pairs anew while that saves loss.
 
-    Some numbers of classes may be unused afterwards.
-
-    Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
-    the loss of its cells, in cells. The budget is about how many cells may be compared.
+    Those given hold the tests, and so do those returned, (n_tuples,) int64 with unused numbers. A class costs a price
+    beside the loss of its cells, in cells. The budget is about how many cells may be compared.
     """
     classes = Classes.of(trees, tests, class_of)
     recent = np.ones(len(classes.rows), dtype=np.bool_)
@@ -465,11 +447,10 @@ def _part_pairs(budget, start, turns, trees, tests, classes):
 def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
     """Repair invalid classes by joins and merges.
 
-    Returns (n_tuples,) int64 classes, counted from 0; some numbers may be unused.
-
-    A tuple without a class, -1, joins the one that takes it at least added loss. What finds none is a class together.
-    Then each class that breaks a requirement, large ones first, is merged with the one that costs least: with one whose
-    union holds, if there is any. Where all tuples together do not hold, they become one class.
+    Returned are (n_tuples,) int64 classes, of which some numbers may be unused. A tuple without a class, -1, joins the
+    one that takes it at least added loss. What finds none is a class together. Then each class that breaks a
+    requirement, large ones first, is merged with the one that costs least: with one whose union holds, if there is any.
+    Where all tuples together do not hold, they become one class.
     """
     classes = Classes.of(trees, tests, class_of)
     classes.sort()
@@ -554,10 +535,7 @@ def _merge_broken(turns, trees, tests, classes):
 
 @kernel
 def _partner(c, trees, tests, classes):
-    """Find the class that is cheapest to merge with another, or -1.
-
-    Classes whose union holds all requirements come first. None that must be apart from it is its partner.
-    """
+    """Find the class that is cheapest to merge with another, or -1. Those whose union holds come first."""
     n, cost = classes.rows[c], classes.costs[c]
     near, least, whole, least_whole = np.int64(-1), np.inf, np.int64(-1), np.inf
     for other in range(len(classes.rows)):

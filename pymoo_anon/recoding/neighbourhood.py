@@ -72,10 +72,8 @@ class Neighbourhoods(NamedTuple):
 def improved_classes(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
     """Try n neighbourhoods, the same ones each time, and keep those that lose less.
 
-    Some numbers of classes may be unused.
-
-    Those given hold the tests, and so do those returned, (n_tuples,) int64 counted from 0. A class costs a price beside
-    the loss of its cells, in cells.
+    Those given hold the tests, and so do those returned, (n_tuples,) int64 with unused numbers. A class costs a price
+    beside the loss of its cells, in cells.
     """
     ascent = Ascent(trees, Items.of(trees, tests.k))
     for _ in range(_PASSES):
@@ -178,10 +176,7 @@ def _free(r, price, trees, search):
 
 @kernel
 def _build(n_freed, price, trees, tests, search):
-    """Build classes of the freed tuples, and return their number.
-
-    Each is the best of several tries. A tuple that is left over joins the cheapest one, if there is any.
-    """
+    """Build classes of the freed tuples, and return their number. Each is the best of several tries."""
     trial, left, n_built = search.trial, n_freed, np.int64(0)
     while left > 0:
         best, n_best, at = np.inf, np.int64(0), np.int64(-1)
@@ -220,11 +215,9 @@ def _build(n_freed, price, trees, tests, search):
 def _grow_class(first, c, n_freed, trees, tests, search):
     """Grow a class from a freed tuple until it holds all requirements.
 
-    Each step takes the tuple that costs least per row still needed. Afterwards tuples below the cells join.
-
-    Returns:
-        How many members it has, less than 0 where it never holds; its rows; what it costs a row; and the prices of its
-        rows.
+    Each step takes the tuple that costs least per row still needed. Afterwards tuples below the cells join. Returned
+    are the number of members, less than 0 where it never holds, the rows, the cost of a row, and the prices of its
+    rows.
     """
     trial, members, scratch = search.trial, search.grown[0], search.trial.scratch
     widen(trial.cells[c], first, trees)

@@ -142,10 +142,7 @@ def _few_classes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> In
 
 
 def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
-    """Split tuples from the top into blocks of k rows or more.
-
-    Parts that must be apart stand whole in a block, and large ones have blocks of their own.
-    """
+    """Split tuples into blocks of k rows or more. Parts that must be apart stand whole in one."""
     if len(trees.rows) <= size:
         return [np.arange(len(trees.rows))]
     parts = trees.parts

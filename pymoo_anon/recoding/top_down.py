@@ -119,10 +119,7 @@ def _split_all(trees, k, price, enough, rule, children, class_of):
 
 @kernel
 def _count_children(j, a, b, trees, children):
-    """Count the tuples below each child of a class's node.
-
-    A value has none.
-    """
+    """Count the tuples below each child of a class's node. A value has none."""
     members = children.members
     low = high = trees.positions[members[a], j]
     for i in range(a + 1, b):
@@ -164,10 +161,7 @@ def _forget(n_children, children):
 
 @kernel
 def _weigh(n_children, k, trees, price, rule, children):
-    """Choose the children to split off, and return the gain.
-
-    The rest needs k rows, too. Where it has fewer, the child that gives up least joins it. No gain is 0.
-    """
+    """Choose the children to split off, and return the gain, or 0. A rest gets k rows from a child."""
     rest, n_own = np.int64(0), np.int64(0)
     for c in range(n_children):
         child = children.touched[c]
@@ -253,12 +247,10 @@ def _part(j, n_open, n_children, trees, children):
 
 @kernel
 def best_node(members, k, limit, attributes, trees):
-    """Find the best node to part tuples into two classes of k rows.
+    """Find the best node to part tuples.
 
-    One class is of those below it, the other of all others.
-
-    Returns:
-        Its attribute and the node, -1 for none below the limit; and how many tuples were looked at.
+    One class is of those below it, the other of all others, both of k rows. Returned are its attribute and the node, -1
+    for none below the limit, and how many tuples were looked at.
     """
     attribute, found, n_looked = np.int64(-1), np.int64(-1), np.int64(0)
     for j in attributes:

@@ -250,10 +250,9 @@ def widen(cells, r, trees):
 def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
     """Sort rows of cells, and index where their first attributes change.
 
-    Returns:
-        (n,) int64 arrays: the rows in order, and in how many of the first attributes each is like the one before. An
-        (n, n_attributes) int64 array: where in that order the next row stands that differs in one of the attributes up
-        to this one, n for none.
+    Returned are (n,) int64 arrays, the order, and in how many of the first attributes each row is like the one before.
+    The third, (n, n_attributes) int64, tells where in that order the next row stands that differs in one of the
+    attributes up to this one, n for none.
     """
     order = np.lexsort(keys.T[::-1])
     differs = np.diff(keys[order], axis=0) != 0
@@ -501,10 +500,7 @@ def _fill_histogram(members, a, b, tests, scratch):
 
 @kernel
 def _holds_one(t, rows, n_touched, tests, scratch):
-    """Return whether the set in the histogram holds one requirement.
-
-    Terms are computed as the measures compute them, so that both decide alike.
-    """
+    """Return whether the set holds one requirement. Terms are computed as the measures compute them."""
     kind, bound = tests.kinds[t], tests.bounds[t]
     first, stop = tests.first[t], tests.stop[t]
     if kind == _ORDER:
@@ -544,29 +540,18 @@ def _holds_one(t, rows, n_touched, tests, scratch):
 @kernel
 def _is_recursive(t, most, n_touched, tests, scratch):
     """Return whether r_1 < c (r_l + ... + r_m), with the counts r of the values in descending order."""
-    rank = np.int64(np.ceil(tests.bounds[t]))
+    rank, n = np.int64(np.ceil(tests.bounds[t])), np.int64(0)
     if rank <= 1:
         return True
-    above, n_above = most + 1, np.int64(0)
-    # Invariant: the n_above most frequent values have counts of at least `above`, and no others have.
-    while n_above < rank - 1:
-        next_most, n_next = np.int64(0), np.int64(0)
-        for i in range(n_touched):
-            value = scratch.touched[i]
-            if tests.first[t] <= value < tests.stop[t] and scratch.histogram[value] < above:
-                if scratch.histogram[value] > next_most:
-                    next_most, n_next = scratch.histogram[value], np.int64(0)
-                if scratch.histogram[value] == next_most:
-                    n_next += 1
-        if n_next == 0:
-            return False
-        above, n_above = next_most, n_above + n_next
-    # Of several values with the same count some may stand before the l-th and some after.
-    tail = (n_above - (rank - 1)) * above
+    touched, tail = scratch.touched, np.int64(0)
     for i in range(n_touched):
-        value = scratch.touched[i]
-        if tests.first[t] <= value < tests.stop[t] and scratch.histogram[value] < above:
-            tail += scratch.histogram[value]
+        value = touched[i]
+        if tests.first[t] <= value < tests.stop[t]:
+            touched[i], touched[n] = touched[n], value
+            n += 1
+    shell_sort(n, touched, scratch.histogram, -1)
+    for i in range(rank - 1, n):
+        tail += scratch.histogram[touched[i]]
     # Most is below c times the tail, which times the numerator could be beyond 2^63.
     return tail > most * tests.denominators[t] // tests.numerators[t]
 

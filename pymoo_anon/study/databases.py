@@ -150,10 +150,7 @@ def write_workbook(frame: Any, path: Path) -> None:
 
 @contextmanager
 def new_database_table(target: Source, frame: Any) -> Iterator[Any]:
-    """Write a new table, and yield it as read again.
-
-    The table is committed if the block succeeds, and else it never was.
-    """
+    """Write a new table, and yield it as read again. It is committed if the block succeeds."""
     errors: tuple[type[Exception], ...] = (sqlite3.Error, OverflowError)
     if target.kind == "database":
         errors = (import_module("psycopg").Error, import_module("ibis").common.exceptions.IbisError)

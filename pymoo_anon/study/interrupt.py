@@ -53,10 +53,7 @@ def modules_load() -> None:
 
 
 def modules_are_loaded() -> bool:
-    """Turn signals into KeyboardInterrupt from here on.
-
-    Returns False if another program called the command, and leaves its signals alone.
-    """
+    """Turn signals into KeyboardInterrupt from here on. False is another program's call, left as it is."""
     own = not gc.isenabled()
     if own:
         gc.freeze()
@@ -90,10 +87,7 @@ def forget_interrupt() -> None:
 
 
 def put_in_place(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
-    """Move new files into the output folder, unless a signal came.
-
-    Signals wait meanwhile.
-    """
+    """Move new files into the output folder, unless a signal came. Signals wait meanwhile."""
     # It loads before signals are listened to.
     from pymoo_anon._files import move_all
 

@@ -278,10 +278,7 @@ def checksum(path: Path) -> str:
 
 
 def header_of(table: object, names: Sequence[str]) -> list[str]:
-    """Return the column names, with one for a nameless first or last column.
-
-    R and pandas write the names of rows under no name, and spreadsheets end lines with a separator.
-    """
+    """Return the column names. A nameless first or last column, as of R and spreadsheets, gets one."""
     # The second of two without a name is a title above the table.
     nameable = {1, len(names)} if len(names) > 2 else {1}
     header = [name or (f"column {place}" if place in nameable else "") for place, name in enumerate(names, start=1)]

@@ -89,11 +89,7 @@ def is_project(path: str | Path) -> bool:
 
 
 def dashed(name: str) -> str:
-    """Return the name of an option as the user types it.
-
-    >>> dashed("pop_size")
-    'pop-size'
-    """
+    """Return the name of an option as the user types it."""
     return name.replace("_", "-")
 
 
@@ -536,8 +532,13 @@ class Settings(Invocation):
 
     def sides(self) -> list[float] | None:
         """Return the sides of the archive's boxes, or None."""
-        parts = [] if self.epsilon is None else parts_of(self.epsilon)
-        return [numeral("epsilon", part) for part in parts] or None
+        if self.epsilon is None:
+            return None
+        # No other search needs the archive here.
+        from pymoo_anon.fronts.archive import checked_epsilon
+
+        sides: list[float] = checked_epsilon([numeral("epsilon", part) for part in parts_of(self.epsilon)]).tolist()
+        return sides
 
 
 def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:

@@ -156,14 +156,17 @@ class Project:
         """Return the names of the columns with any of these roles."""
         return [name for name, column in self.columns.items() if column.role in roles]
 
+    @property
+    def released(self) -> list[str]:
+        """Names of the columns of a release."""
+        left_out = self.with_role("drop", "identifier", "person")
+        return [name for name in self.columns if name not in left_out]
+
     def _hierarchies(self, role: str) -> dict[str, Path]:
         return {name: file for name in self.with_role(role) if (file := self.columns[name].hierarchy) is not None}
 
     def settings(self, asked: Settings | None = None) -> Settings:
-        """Return the settings of a search.
-
-        Options of the command line win over the file.
-        """
+        """Return the settings of a search. Options of the command line win over the file."""
         asked = Settings(file=self.path, given=frozenset({"file"})) if asked is None else asked
         options.check_meant(asked, options.PROJECT, options.PROJECT)
         if any(own.coarse for own in self.columns.values()):
@@ -273,10 +276,7 @@ def _spelled(value: str) -> Any:
 
 
 def read_project(path: Path, decided: bool = True) -> Project:
-    """Read a project file, with paths relative to its folder.
-
-    With `decided`, every column must have a role other than "other".
-    """
+    """Read a project file, with paths relative to its folder. `decided` refuses columns of the role "other"."""
     content = _content(path)
     _check_keys(path, "the file", content, (*_TABLES, _ADVERSARIES, _AUDIENCES))
     given: dict[str, Any] = {name: content.get(name, {}) for name in _TABLES}

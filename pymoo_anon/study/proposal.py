@@ -50,16 +50,8 @@ EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another
 
 # Rows that decide whether blanks belong to the fields, and the share that decides whether the first is a title.
 _HEAD_ROWS, _NEARLY = 1000, 0.9
-# More whole numbers or texts than these may name persons or groups.
-_MOST_CODES = 50
 # Another odd text in fewer rows may be a mistake, or name somebody.
 _SEVERAL = 5
-
-# Advice about the role "other".
-_TODO = """\
-# Not decided. May others know it of a person? Then it is a "quasi-identifier", and `pymoo-anon hierarchy draft` drafts
-# its hierarchy. Must nobody learn it? "sensitive". Does nobody need it? "drop". "keep" is for what nobody can know.\
-"""
 
 
 class ColumnProposal(NamedTuple):
@@ -188,10 +180,7 @@ class Proposer:
     def propose(
         self, project: Path, roles: Sequence[str] = (), hierarchies: Path | None = None, missing: str | None = None
     ) -> Proposal:
-        """Decide on all columns.
-
-        Texts PATTERN=ROLE are roles, of which the last that fits a column counts.
-        """
+        """Decide on all columns. Texts PATTERN=ROLE are roles, of which the last that fits a column counts."""
         names = [profile.name for profile in self.profiles]
         given = {} if hierarchies is None else self._given(hierarchies, names, project.parent)
         asked = _asked(roles, names) | dict.fromkeys(given, ("quasi-identifier", "--hierarchies has a file for it"))
@@ -213,7 +202,7 @@ class Proposer:
             return None
         verb, held = "holds" if n == 1 else "hold", f" but {examples(values, most=2)}" if values else ""
         rows = counted(n, "row", "rows")
-        return f"{rows} {verb} nothing in most columns{held}: totals, notes or blank lines? Take them out of the table."
+        return f"{rows} {verb} nothing in most columns{held}. If they are totals, notes or blank lines, take them out."
 
     def _without(self, profiles: Sequence[guesses.Profile]) -> list[guesses.Profile]:
         """Count texts that stand for no value as missing."""
@@ -250,10 +239,7 @@ class Proposer:
         return decisions
 
     def _redundant(self, asked: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-        """Return by column `EQUAL` or `DECIDED`, and the reason.
-
-        Columns with a --role are left out.
-        """
+        """Return by column `EQUAL` or `DECIDED`, and the reason. Columns with a --role are left out."""
         roles = {name: role for name, (role, _) in self._decisions(asked).items()}
         # Of two equal ones that stays which protects persons best.
         order = ("person", "identifier", "drop", "sensitive", "label", "quasi-identifier", "keep", "other")
@@ -365,10 +351,7 @@ class KnownColumns(NamedTuple):
 
 
 def known_columns(data: str, asked: Sequence[str] = (), option: str = "--column") -> KnownColumns:
-    """Open a table with the columns that others may know.
-
-    These are the columns asked for, else the quasi-identifiers of the project, else the guessed ones.
-    """
+    """Open a table with the columns that others may know. They are asked for, of the project, or guessed."""
     # They load all measures.
     from pymoo_anon.study.tables import open_table
 
@@ -418,7 +401,7 @@ def _drafted(profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
 
 def _may_be_key(profile: guesses.Profile) -> bool:
     """Return whether a column may number persons or groups, whose attributes it decides."""
-    return profile.n_distinct > _MOST_CODES and not any("." in str(value) for value in profile.values[:_MOST_CODES])
+    return profile.n_distinct > guesses.MOST_CODES and not profile.is_measured
 
 
 def _never_values(profiles: Sequence[guesses.Profile]) -> list[str]:
@@ -439,10 +422,7 @@ def _are_pairs_of_letters(values: Sequence[Any]) -> bool:
 
 
 def _proposed(columns: Sequence[ColumnProposal]) -> list[str]:
-    """Return the odd texts that may stand for no value.
-
-    Texts that another column has as values are left out.
-    """
+    """Return the odd texts that may stand for no value. Texts that another column has as values are left out."""
     odd = {column.profile.name: _odd_of(column) for column in columns}
 
     def likely(text: Any, count: int) -> bool:
@@ -481,7 +461,6 @@ def _questions(columns: Sequence[ColumnProposal], texts: Sequence[str] | None = 
 
 def _column_text(column: ColumnProposal) -> str:
     lines = [f"# {plain(column.profile.name)}: {column.profile}"]
-    lines += [_TODO] if column.role == "other" else []
     lines.append(f"[columns.{_toml(column.profile.name)}]")
     lines.append(f"role = {_toml(column.role)}  # {plain(column.reason)}")
     if column.hierarchy:

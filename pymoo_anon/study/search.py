@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -71,10 +72,7 @@ class Found:
 
 
 def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
-    """Return the algorithm for a problem and the reason.
-
-    It is a proof if that is known to be quick, else Pareto local search.
-    """
+    """Return the algorithm for a problem and the reason. It is a proof if that is known to be quick."""
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
     asked = [dashed(name) for name in idle_with(Settings, "bnb") if name in settings.given]
@@ -235,6 +233,11 @@ class Run:
         if project is not None:
             place = {"file": path_from(settings.output, project.path), "sha256": checksum(project.path)}
             self._own["project"] = {**place, **project.identity(self._checksums)}
+            # The demos need no engine.
+            from pymoo_anon.study.engines import alike
+
+            if told := alike(project.release, project.released):
+                warnings.warn(told, stacklevel=2)
         with options_named(settings, project):
             self.problem: Searched = problem_of(read_table(settings), record_of(settings))
         self.algorithm, self.why = algorithm_for(self.problem, settings)
@@ -303,10 +306,7 @@ class Run:
         }
 
     def write(self, found: Found, temporary: Path, journal: Journal) -> None:
-        """Write the files of what was found, or raise ValueError if nothing was.
-
-        An interrupted search with a front keeps its journal.
-        """
+        """Write the files of a search, or raise ValueError. An interrupted one with a front keeps its journal."""
         problem, asked = self.problem, self.settings.require
         if len(found.front) == 0:
             journal.remove()

@@ -32,7 +32,7 @@ from pymoo_anon.study.names import FILES, STORED, checksum
 from pymoo_anon.study.project import Project
 from pymoo_anon.table.generalization import Constraint, LocalGeneralization
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.microdata import Microdata, leaving_out
 from pymoo_anon.typing import Array, Ints
 
 # Values that stand in JSON as text, under the name of their type.
@@ -69,10 +69,7 @@ def write_front(front: Front, record: Mapping[str, Any], folder: Path) -> None:
 
 
 def write_search(front: Front, path: Path) -> bool:
-    """Write table and values of a front, readable by the owner alone.
-
-    It returns False, and writes nothing, where the file cannot hold a value of the table.
-    """
+    """Write table and values of a front for the owner alone. False means that a value does not fit."""
     table = front.table
     head = _head(table)
     text = json.dumps(head, default=lambda value: {type(value).__name__: str(value)})
@@ -82,7 +79,7 @@ def write_search(front: Front, path: Path) -> bool:
     except (ValueError, KeyError):
         return False
     arrays: dict[str, Any] = {"head": np.frombuffer(text.encode(), np.uint8)}
-    arrays |= {"codes": table.tuples.codes, "rows": table.tuples.counts}
+    arrays |= {"codes": table.tuples.codes, "rows": table.tuples.counts, "left out": np.array(table.n_left_out)}
     for j, hierarchy in enumerate(table.quasi_identifiers.values()):
         arrays[f"groups {j}"] = hierarchy.groups
     for i, (name, _) in enumerate(head[1]):
@@ -143,7 +140,9 @@ def read_search(data: bytes, project: Project) -> Stored:
     columns = {name: _value_counts(arrays, i, len(domain), rows) for i, (name, domain) in enumerate(others)}
     roles = project.sensitive, project.label, project.person
     codes = arrays["codes"].astype(np.int64)
-    return Stored(Microdata(hierarchies, codes, rows, columns, dict(others), *roles), arrays)
+    table = Microdata(hierarchies, codes, rows, columns, dict(others), *roles)
+    # Files of earlier versions do not tell.
+    return Stored(leaving_out(table, int(arrays.get("left out", 0))), arrays)
 
 
 def _value_counts(arrays: Mapping[str, Array], i: int, n_values: int, rows: Ints) -> ValueCounts:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
-from pymoo_anon.problems.releases import Together, together
+from pymoo_anon.problems.releases import Together, parts_beside, together
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.recoding import decoded_point
@@ -197,7 +198,7 @@ def target_of(study: Study, output: Any, table: str | None) -> tuple[Source, lis
     target = study.project.release if output is None else source_of(os.fspath(output), Path(), table)
     if output is None and table is not None:
         raise ValueError(f"table must come with output, the place of a database, got {table!r} alone")
-    check_target(target, study.project.reading)
+    check_target(target, study.project.reading, study.project.released)
     own = target.documents(study.project.path.parent)
     return target, [*([own] if target.table is None else []), beside(own, CODEBOOK), beside(own, EVIDENCE)]
 
@@ -234,8 +235,11 @@ def _source_at(study: Study, path: Path) -> Source:
     return own.release if own.documents == path else source_of(str(path), Path())
 
 
-def _broken_promises(study: Study, path: Path) -> list[str]:
-    """Return the broken promises of a release to any audience, in words."""
+def _broken_promises(study: Study, path: Path, told: Mapping[str, Any] | None = None) -> list[str]:
+    """Return the broken promises of a release to any audience, in words.
+
+    Its evidence is read, unless it is given.
+    """
     one = study.released_at(path)
     try:
         study = study.for_audience(None if one is None else one.audience)
@@ -248,7 +252,7 @@ def _broken_promises(study: Study, path: Path) -> list[str]:
     if not known.is_file():
         return [f"{known} is missing"]
     try:
-        told = read_evidence(known)
+        told = read_evidence(known) if told is None else told
         if checksum_of(_source_at(study, path)) != told["checksums"]["output"].get(path.name):
             return [f"the {'file' if path.is_file() else 'table'} has changed: its checksum differs"]
         return _counted_again(study, path, told)
@@ -313,7 +317,7 @@ def _evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
         raise ValueError(f"{path} is about another point than the chosen; {again} releases that")
     if not is_there(study, released):
         raise ValueError(f"{released} is missing, and {path} is there; {again} writes both")
-    if broken := _broken_promises(study, released):
+    if broken := _broken_promises(study, released, told):
         raise ValueError(f"{released} does not hold: {listed(broken)}; {again} writes it again")
     return _of_today(study, told)
 
@@ -348,24 +352,24 @@ def _entry_of(study: Study, choice: Choice, made: Release, target: Source, sha25
 
 def _documented(
     study: Study, new: Path, choice: Choice, made: Release, target: Source, sha256: str, asked: Mapping[str, Any]
-) -> tuple[Release, tuple[Released, list[Released], Together | None]]:
+) -> tuple[Release, tuple[Released, _Others]]:
     """Write evidence and codebook, and return the release, and what `_remember` takes."""
     done = _entry_of(study, choice, made, target, sha256)
-    made, earlier, told = _beside_others(study, made, done, asked["anyway"])
+    made, others = _beside_others(study, made, done, asked["anyway"])
     content = evidence(
         study.problem,
         study.front,
         choice,
         made,
         checksums=_checksums_of(study, {new.name: sha256}),
-        search=_search_of(study, choice, asked, told),
-        earlier=_records_of(earlier),
+        search=_search_of(study, choice, asked, others.together),
+        earlier=_records_of(one for _, one in others.counted),
         made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
     write_evidence(beside(new, EVIDENCE), content)
     how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": study.project.kept}
     write_table(codebook(study.problem, choice, **how), beside(new, CODEBOOK))
-    return made, (done, earlier, told)
+    return made, (done, others)
 
 
 def _recoded(
@@ -379,27 +383,47 @@ def _recoded(
     return recode(frame, study.problem, choice, roles)
 
 
-def _remember(study: Study, done: Released, earlier: Sequence[Released], told: Together | None) -> None:
-    """Record a release, and warn of earlier ones."""
+def _remember(study: Study, done: Released, others: _Others) -> None:
+    """Record a release, and warn of others."""
     study.releases = [*(one for one in study.releases if one != done), done]
     with replaced(study.folder / RELEASES) as path:
         path.write_text(json.dumps([one._asdict() for one in study.releases], indent=2) + "\n", encoding="utf-8")
-    for one in earlier:
-        # The caller of `release` is warned.
-        warnings.warn(_warning_of(one.file, _is_latest(study, one), told, len(earlier)), stacklevel=3)
-    for file in _of_other_searches(study, done):
-        warnings.warn(_warning_of(file, True, None, 1), stacklevel=3)
+    # The caller of `release` is warned.
+    for _, one in others.counted:
+        told = _warning_of(one.file, _is_latest(study, one), others.together, len(others.counted))
+        warnings.warn(told, stacklevel=3)
+    for one in others.uncounted:
+        warnings.warn(_warning_of(one.file, _is_latest(study, one), None, 1), stacklevel=3)
 
 
-def _of_other_searches(study: Study, done: Released) -> Iterator[str]:
-    """Yield the releases of the table beside a new one that the study did not make."""
-    known, data = {Path(one.file).name for one in study.releases}, study.record["project"]["data"]
-    for path in sorted(study.path_of(done).parent.glob(beside(Path("*"), EVIDENCE).name)):
+def _of_other_searches(study: Study, own: Sequence[Released]) -> Iterator[tuple[Study | None, Released]]:
+    """Yield releases of the table beside one's own that other searches made, with these if they can be counted."""
+    known = {study.path_of(one) for one in [*study.releases, *own]}
+    folders = dict.fromkeys(study.path_of(one).parent for one in own)
+    there = [file for folder in folders for file in sorted(folder.glob(f"*.{EVIDENCE}"))]
+    data, shas = study.record["project"]["data"], [None, *(one.sha256 for one in own)]
+    for path in (file.with_name(file.name.removesuffix(f".{EVIDENCE}")) for file in there):
+        if data is None or path in known:
+            continue
         # Files of other programs may have such a name.
-        with suppress(ValueError):
-            told = read_evidence(path)["checksums"]
-            if data is not None and data in told["input"].values() and not known & {*told["output"]}:
-                yield from told["output"]
+        with suppress(ValueError, OSError):
+            told = read_evidence(beside(path, EVIDENCE))
+            sha256 = told["checksums"]["output"].get(path.name)
+            # The same file tells nothing more.
+            if data in told["checksums"]["input"].values() and sha256 not in shas:
+                yield _found(study, told, path, sha256)
+
+
+def _found(study: Study, told: Mapping[str, Any], path: Path, sha256: str) -> tuple[Study | None, Released]:
+    """Return the search and the record of a release with evidence, if its classes are of the study's table."""
+    file, x = path_from(study.project.path.parent, path), told["front"][told["chosen"]["place"]]["x"]
+    with suppress(ValueError, OSError, LookupError):
+        # The last command that made it names its search.
+        other = Study.open(shlex.split(told["reproduce"][-1])[2])
+        one = [one for one in other.releases if one.sha256 == sha256][-1]
+        parts_beside([_classes_of_release(other, one)], study.table)
+        return other, one._replace(file=file)
+    return None, Released(file, sha256, x, told["suppressed"]["how"], [])
 
 
 def _checksums_of(study: Study, output: Mapping[str, str]) -> dict[str, Any]:
@@ -452,30 +476,42 @@ def _warning_of(file: str, is_current: bool, told: Together | None, n_others: in
     return f"{who} and links their rows sees {told}{': publish only one' * (told.k == 1)}"
 
 
-def _beside_others(
-    study: Study, release: Release, done: Released, anyway: str | None
-) -> tuple[Release, list[Released], Together | None]:
-    """Return a new release, the earlier ones, and the joint classes of all.
+class _Others(NamedTuple):
+    """The other releases of a table, each with its search."""
+
+    counted: list[tuple[Study, Released]]
+    uncounted: list[Released]  # Releases of searches that are not found
+    together: Together | None  # Joint classes with those that are counted
+
+
+def _beside_others(study: Study, release: Release, done: Released, anyway: str | None) -> tuple[Release, _Others]:
+    """Return a new release, and the others of its table.
 
     The release names a joint k of 1 among its exceptions. Releases whose files were replaced are not there any longer.
     """
+    found = list(_of_other_searches(study, _latest([*study.releases, done])))
     earlier = [one for one in study.releases if any(getattr(one, key) != getattr(done, key) for key in COMPARED)]
-    told = _together(study, [done, *earlier])
-    others = [one for one in earlier if _is_latest(study, one) and one.file != done.file]
-    left = told if len(others) == len(earlier) else _together(study, [done, *others])
-    if left is None or left.k > 1 or not others:
-        return release, earlier, told
+    counted = [*((study, one) for one in earlier), *((whose, one) for whose, one in found if whose)]
+    uncounted = [one for whose, one in found if whose is None]
+    others = _Others(counted, uncounted, _together(study, [(study, done), *counted]))
+    left = [(whose, one) for whose, one in counted if _is_latest(study, one) and one.file != done.file]
+    told = others.together if len(left) == len(counted) else _together(study, [(study, done), *left])
+    if told is None or told.k > 1 or not left:
+        return release, others
     if anyway is None:
-        files = listed(dict.fromkeys(one.file for one in others))
-        raise ValueError(f"whoever has it beside {files} and links their rows would see {left}; {ANYWAY}")
-    missed = f"joint k is {left.k} where at least 2 is required"
-    return replace(release, anyway=anyway, exceptions=(*release.exceptions, missed)), earlier, told
+        files = listed(dict.fromkeys(one.file for _, one in left))
+        raise ValueError(f"whoever has it beside {files} and links their rows would see {told}; {ANYWAY}")
+    missed = f"joint k is {told.k} where at least 2 is required"
+    return replace(release, anyway=anyway, exceptions=(*release.exceptions, missed)), others
+
+
+def _latest(releases: Iterable[Released]) -> list[Released]:
+    """Return the releases whose files no later one replaced."""
+    return list({one.file: one for one in releases}.values())
 
 
 def _is_latest(study: Study, one: Released) -> bool:
-    """Return whether no later release replaced the file of a release."""
-    latest: Released = next(own for own in reversed(study.releases) if own.file == one.file)
-    return latest == one
+    return one in _latest([one, *study.releases])
 
 
 def all_together(study: Study) -> tuple[int, Together | None]:
@@ -490,11 +526,11 @@ def _of_today(study: Study, told: Mapping[str, Any]) -> dict[str, Any]:
     joint, files = _together(study, different), told["checksums"]["output"]
     if joint is None:
         return dict(told)
-    others = [one for one in different if Path(one.file).name not in files]
+    others = [one for _, one in different if Path(one.file).name not in files]
     return {**told, "earlier": _records_of(others), "joint": joint.as_record()}
 
 
-def _records_of(releases: Sequence[Released]) -> list[dict[str, Any]]:
+def _records_of(releases: Iterable[Released]) -> list[dict[str, Any]]:
     return [{"point": None, **{key: getattr(one, key) for key in Released._fields[:4]}} for one in releases]
 
 
@@ -503,12 +539,12 @@ def release_command(study: Study) -> str:
     return command("release", study.named, audience=study.audience)
 
 
-def _different(study: Study) -> list[Released]:
-    """Return the different releases of which the files are there."""
-    there = [one for one in study.releases if is_there(study, study.path_of(one))]
-    # A file that was replaced has several records, of which the last describes it.
-    latest = {one.file: one for one in there}.values()
-    return list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
+def _different(study: Study) -> list[tuple[Study, Released]]:
+    """Return the different releases of which the files are there, with their searches."""
+    latest = _latest(one for one in study.releases if is_there(study, study.path_of(one)))
+    own = list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
+    others = ((whose, one) for whose, one in _of_other_searches(study, latest) if is_there(study, study.path_of(one)))
+    return [*((study, one) for one in own), *((whose, one) for whose, one in others if whose)]
 
 
 def classes_of_file(study: Study, file: Path) -> tuple[EquivalenceClasses, str]:
@@ -521,12 +557,12 @@ def classes_of_file(study: Study, file: Path) -> tuple[EquivalenceClasses, str]:
     raise ValueError(f"{file} must be a release of {study.project.path}, got another file; leave --project out")
 
 
-def _together(study: Study, releases: Sequence[Released]) -> Together | None:
-    """Return the joint classes of several releases, or None."""
+def _together(study: Study, releases: Sequence[tuple[Study, Released]]) -> Together | None:
+    """Return the joint classes of several releases with their searches, or None."""
     if len(releases) < 2:
         return None
     try:
-        return together([_classes_of_release(study, one) for one in releases], study.table)
+        return together([_classes_of_release(*one) for one in releases], study.table)
     except ValueError:
         # A release of another search or of other data.
         return None

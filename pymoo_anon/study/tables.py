@@ -44,20 +44,9 @@ def table_of(project: Project) -> Microdata:
     others = project.with_role("sensitive", "label", "person")
     frame = open_table(project.reading, [*hierarchies, *others], list(project.columns))
     table = Microdata.from_frame(frame, hierarchies, *roles, person=project.person)
-    if project.missing == "drop":
-        _tell_left_out(frame, table)
+    if n := table.n_left_out:
+        warnings.warn(f"{n:,} of {n + table.n_rows:,} rows left out for a missing value", stacklevel=2)
     return table
-
-
-def _tell_left_out(frame: Any, table: Microdata) -> None:
-    # Loaded late: a front is read without its table.
-    import narwhals as nw
-
-    from pymoo_anon.table.frames import totals
-
-    [n_rows] = totals(nw.from_native(frame), rows=nw.len())
-    if n_rows > table.n_rows:
-        warnings.warn(f"{n_rows - table.n_rows:,} of {n_rows:,} rows left out for a missing value", stacklevel=3)
 
 
 def columns_of(source: Source) -> list[str]:

@@ -146,11 +146,7 @@ class Space:
                 yield from self.walk(self.step(state, j, groups), j + 1)
 
     def at(self, x: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Return the objectives and the constraint violations of one point.
-
-        Raises:
-            ValueError: x is no point of the space.
-        """
+        """Return the objectives and constraint violations of a point. ValueError says that it is none."""
         if len(x) != self.n_var or min(x) < 0 or (self.bits and max(x) > 1):
             raise ValueError(f"{list(x)} is no point")
         groups = self.groups(x)
@@ -224,10 +220,7 @@ class Space:
 
 
 def faults(folder: Path, name: str, most: int = 10**6) -> tuple[list[str], str]:
-    """Return the faults of an instance, and the extent of the recount.
-
-    All points are visited if there are at most `most`.
-    """
+    """Return the faults of an instance, and the extent of the recount. At most `most` points are visited."""
     try:
         certificate = json.loads((folder / "certificates" / f"{name}.json").read_text(encoding="utf-8"))
         (instance,) = folder.glob(f"instances/json/*_{name}.json")

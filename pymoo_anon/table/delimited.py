@@ -100,10 +100,7 @@ def mark_and_encoding(data: bytes, named: str | None = None) -> tuple[bytes, str
 
 
 def decoded(data: bytes, name: str, whole: bool = True, encoding: str | None = None, hint: str = "") -> str:
-    """Return the text of a file, or of its first bytes.
-
-    It is in UTF-8 with or without a byte order mark, in UTF-16 with one, or in an encoding that is named.
-    """
+    """Return the text of a file or its first bytes. Without a name it is in UTF-8, or UTF-16 with a mark."""
     mark, known = mark_and_encoding(data, encoding)
     try:
         text = codecs.getincrementaldecoder(known)().decode(data[len(mark) :], whole)
@@ -137,10 +134,7 @@ def refuse_nul(text: str, name: str) -> None:
 
 
 def separator_of(text: str) -> str:
-    """Return the separator that fits the first rows.
-
-    It splits them into equally many fields, or else the first row into most fields.
-    """
+    """Return the separator of a text. It gives the first rows equally many fields, or the first one most."""
     ranked = {}
     for separator in SEPARATORS:
         # Not strict: a quote that is not closed is named when the rows are read.

@@ -182,9 +182,12 @@ _WRITTEN = {
 }
 
 
+#: Signs of currencies, within brackets of a pattern.
+CURRENCIES = "$£¥￥\u20a0-\u20cf"
 # A number with a unit: a currency or % beside it, or a short word behind a blank.
 _WITH_UNIT = re.compile(
-    r"\s*([+-]?)([$€£]?) ?((?!0\d)\d[\d.,'’ \u00a0\u202f]*?)([ \u00a0]?[%‰€$£]|[ \u00a0][^\W\d_]\S{0,7}|)\s*"
+    rf"\s*([+-]?)([{CURRENCIES}]?)[ \u00a0]?((?!0\d)\d[\d.,'’ \u00a0\u202f]*?)"
+    rf"([ \u00a0]?[%‰{CURRENCIES}]|[ \u00a0][^\W\d_]\S{{0,7}}|)\s*"
 )
 
 
@@ -299,13 +302,7 @@ def ascending(values: Sequence[Any]) -> list[Any]:
 
 
 def label_text(label: Any) -> str | None:
-    """Return the text of a label.
-
-    Equal labels have equal texts.
-
-    >>> label_text(17.0), label_text("15–19"), label_text(2.5), label_text(None)
-    ('17', '15–19', '2.5', None)
-    """
+    """Return the text of a label. Equal labels have equal texts."""
     if label is None or isinstance(label, str):
         return label
     if isinstance(label, datetime):

@@ -19,6 +19,9 @@ from pymoo_anon._messages import counted, examples
 from pymoo_anon.table.domain_values import LARGEST_NUMBER, ROOT, day_of, is_number, label_text, number_of, read_numbers
 from pymoo_anon.table.hierarchy import Hierarchy
 
+# Letters that do not decompose into one of ASCII and an accent, and umlauts.
+_ASCII = {"ä": "ae", "ö": "oe", "ü": "ue", "æ": "ae", "ø": "oe", "ł": "l", "đ": "d", "ı": "i"}
+
 
 def split_words(name: str) -> list[str]:
     """Split a name into words without accents.
@@ -27,8 +30,8 @@ def split_words(name: str) -> list[str]:
     (['date', 'of', 'birth'], ['strasse', 'nr'], ['patient', 'id', 'naeher'])
     """
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).replace("ß", "ss").replace("’", "'")
-    for umlaut, letters in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("Ä", "Ae"), ("Ö", "Oe"), ("Ü", "Ue")):
-        parted = parted.replace(umlaut, letters)
+    for letter, ascii_letters in _ASCII.items():
+        parted = parted.replace(letter, ascii_letters).replace(letter.upper(), ascii_letters.capitalize())
     bare = unicodedata.normalize("NFKD", parted).encode("ascii", "ignore").decode().lower()
     return re.findall(r"[a-z]+", bare)
 
@@ -162,7 +165,7 @@ class Draft:
         return f"{examples([value for value, _ in self.odd])} in {rows} is {what}: is it a missing value?"
 
 
-def enough(fits: Iterable[bool], counts: Sequence[int], percent: int = 95) -> bool:
+def enough(fits: Iterable[bool], counts: Sequence[int], percent: int = 90) -> bool:
     """Tell whether at least this share of rows fits."""
     held = sum(count for fit, count in zip(fits, counts, strict=True) if fit)
     return held > 0 and 100 * held >= percent * sum(counts)
@@ -218,6 +221,8 @@ def fills(n_rows: int, n_distinct: int) -> bool:
 _GAIN = 0.75
 # The finest level has at most this many intervals, and by the steps of the widths at least five.
 _MOST_GROUPS = 12
+# An interval with nearly all rows tells too little, unless one of the level below has most of them.
+_NEARLY_ALL, _MOST_ROWS = 0.95, 0.75
 # The spread of numbers leaves out a fortieth of the rows at either end.
 _ENDS = 40
 # Surveys write such numbers for no answer, the first also with a minus, the second with one alone.
@@ -253,7 +258,7 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
         words = f"whole numbers from {int(low)} to {int(high)}"
         rows = [(number, value if isinstance(value, str) else int(number)) for number, value in rows]
         filled = rows if sign else _filled_range(rows, widths)
-        words += f", a row for each of {filled[0][1]} to {filled[-1][1]}" if len(filled) > len(rows) else ""
+        words += f", a row for each of {filled[0][0]:.0f} to {filled[-1][0]:.0f}" if len(filled) > len(rows) else ""
         rows = filled
     levels = {
         f"{width:f}": _interval_labels([number for number, _ in rows], width, whole, ends, sign) for width in widths
@@ -285,11 +290,22 @@ def _intervals(
     open_or_not = product((every[0], ends[0]), (every[1], ends[1]))
     ends = next(own for own in open_or_not if _n_bins(own, width) <= _MOST_GROUPS or own == ends)
     widths: list[Decimal] = []
+    fullest = below[-1]
     # At any width zero parts negative from positive numbers.
     while _n_bins(ends, width) > 1 and (not widths or _n_bins(ends, widths[-1]) > 2):
+        before, fullest = fullest, _fullest(numbers, below, ends, width)
+        if before < _MOST_ROWS * below[-1] and fullest > _NEARLY_ALL * below[-1]:
+            break
         widths.append(width)
         width = next(own for own in rising if own % width == 0)
     return ends, widths
+
+
+def _fullest(numbers: Sequence[Decimal], below: Sequence[int], ends: tuple[Decimal, Decimal], width: Decimal) -> int:
+    """Count the rows of the fullest interval."""
+    edges = [_EXACT.multiply(place, width) for place in range(_bin(ends[0], width) + 1, _bin(ends[1], width) + 1)]
+    sums = [0, *([0, *below][bisect_left(numbers, edge)] for edge in edges), below[-1]]
+    return max(after - before for before, after in pairwise(sums))
 
 
 def _n_bins(ends: tuple[Decimal, Decimal], width: Decimal) -> int:
@@ -368,16 +384,16 @@ def _spelling(value: Any) -> str:
     return text if is_number(value) and "." not in text else str(value)
 
 
-def draft_dates(values: Sequence[Any], counts: Sequence[int], of_workbook: bool = True) -> Draft:
+def draft_dates(values: Sequence[Any], counts: Sequence[int], on_request: bool = True) -> Draft:
     """Draft days, months, quarters, years and decades.
 
     Dates, moments and their ISO text get a row for each day, which matches all three. Any other text, such as
-    05.03.2021, gets a row of its own, and so do days as workbooks count them, which are read on request.
+    05.03.2021, gets a row of its own. Days as workbooks count them, and digits such as 50321, are read on request.
 
     >>> draft_dates(["05.03.2021", "28.03.2021", "01.11.2020"], [1, 1, 1]).hierarchy.labels[1]
     ('2020-11', '2021-03')
     """
-    days, spelling = _read_days(values, counts, of_workbook)
+    days, spelling = _read_days(values, counts, on_request)
     read = [(day, value) for day, value in zip(days, values, strict=True) if day is not None]
     held = filled = sorted({day for day, _ in read})
     rows: list[tuple[date, Any]] = sorted(read, key=lambda row: (row[0], str(row[1])))
@@ -401,7 +417,7 @@ def draft_dates(values: Sequence[Any], counts: Sequence[int], of_workbook: bool 
     return Draft(hierarchy, "dates", words + (f"; {', '.join(kept)}" if kept else ""))
 
 
-def _read_days(values: Sequence[Any], counts: Sequence[int], of_workbook: bool) -> tuple[list[date | None], str]:
+def _read_days(values: Sequence[Any], counts: Sequence[int], on_request: bool) -> tuple[list[date | None], str]:
     """Read days in the notation that fits most rows.
 
     A value in another notation is None.
@@ -410,7 +426,9 @@ def _read_days(values: Sequence[Any], counts: Sequence[int], of_workbook: bool) 
     if None in orders[_ISO]:
         texts = list(map(_spelling, values))
         orders |= {name: [_day(name, text) for text in texts] for name in _NOTATIONS}
-        orders |= {"days since 1899-12-30": list(map(_day_of_workbook, values))} if of_workbook else {}
+        if on_request:
+            orders |= {name: [_day(name, text) for text in texts] for name in _DIGITS}
+            orders |= {"days since 1899-12-30": list(map(_day_of_workbook, values))}
     fits = {name: [day is not None for day in days] for name, days in orders.items()}
     rows = {name: sum(compress(counts, own)) for name, own in fits.items()}
     name = max(rows, key=lambda name: rows[name])
@@ -434,6 +452,7 @@ _NOTATIONS = {
     "dates (year, month, day)": re.compile(
         rf"(?=\d{{8}}|\d{{4}}\D){_YEAR}(?P<sign>[./-]?){_MONTH}(?P=sign){_DAY}{_TIME}", re.ASCII
     ),
+    "dates (year, month, day), in words": re.compile(rf"{_YEAR}[年년] ?{_MONTH}[月월] ?{_DAY}[日일]", re.ASCII),
     "dates (day, month, year)": re.compile(f"{_DAY}{_SIGN}{_MONTH}(?P=sign){_YEAR}{_TIME}", re.ASCII),
     "dates (month, day, year)": re.compile(f"{_MONTH}{_SIGN}{_DAY}(?P=sign){_YEAR}{_TIME}", re.ASCII),
     f"dates (day, month, {_SHORT}": re.compile(f"{_DAY}(?P<sign>[./]){_MONTH}(?P=sign){_TWO_DIGITS}{_TIME}", re.ASCII),
@@ -447,9 +466,18 @@ _NOTATIONS = {
     ),
 }
 
+# Notations that other numbers have, too. A leading zero may be lost.
+_DIGITS = {
+    "digits (day, month, year)": re.compile(r"(?P<day>\d\d?)(?P<month>\d\d)(?P<year>\d{4})", re.ASCII),
+    "digits (month, day, year)": re.compile(r"(?P<month>\d\d?)(?P<day>\d\d)(?P<year>\d{4})", re.ASCII),
+    f"digits (day, month, {_SHORT}": re.compile(r"(?P<day>\d\d?)(?P<month>\d\d)(?P<year>\d\d)", re.ASCII),
+    f"digits (month, day, {_SHORT}": re.compile(r"(?P<month>\d\d?)(?P<day>\d\d)(?P<year>\d\d)", re.ASCII),
+    f"digits (month and day behind a {_SHORT}": re.compile(r"(?P<year>\d\d?)(?P<month>\d\d)(?P<day>\d\d)", re.ASCII),
+}
+
 
 def _day(notation: str, text: str) -> date | None:
-    match = _NOTATIONS[notation].fullmatch(text)
+    match = (_NOTATIONS | _DIGITS)[notation].fullmatch(text)
     if match is None:
         return None
     found = match.groupdict()

@@ -17,6 +17,7 @@ import numpy as np
 
 from pymoo_anon._messages import counted, examples
 from pymoo_anon.table.domain_values import (
+    CURRENCIES,
     ROOT,
     ascending,
     day_of,
@@ -42,7 +43,7 @@ from pymoo_anon.table.draft_levels import (
 from pymoo_anon.table.hierarchy import Hierarchy
 
 # This many distinct numbers or fewer are names of something.
-_FEW_NAMES = 3
+_FEW_NAMES = 2
 # Names of columns that hold codes even if none begins with 0.
 _CODE_NAMES = re.compile(rf"(?:^|[^a-z])(?:{'|'.join(WORDS['named codes'])})(?:$|[^a-z]|code)", re.IGNORECASE)
 
@@ -63,7 +64,7 @@ def draft_hierarchy(
     - codes, which are digits after a leading 0 or beside capital letters, and times: redaction from the right.
     - categories, which are all else: rare values together, then groups of similar numbers of rows; no answers apart.
 
-    A column has a kind if 95 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not
+    A column has a kind if 90 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not
     count, nor does text such as "n/a" or "k.A.". Values of another kind are one group up to the root, missing ones
     another. So are numbers such as 99 and -9 among small ones, which may stand for no answer. A level that gains
     nothing is left out.
@@ -308,8 +309,8 @@ def _pattern_of(*kinds: str) -> str:
     return "|".join(re.escape(phrase) + " " * phrase[-1].isalpha() for kind in kinds for phrase in WORDS[kind])
 
 
-_END = r"[$€£]? ?-?\d+(?:[, ]\d{3})*(?:\.\d+)? ?[k%]?"
-_UNIT = r"(?: ?(?:[^\W\d_]|[.€$£]){1,8})?"
+_END = rf"[{CURRENCIES}]? ?-?\d+(?:[, ]\d{{3}})*(?:\.\d+)? ?[k%]?"
+_UNIT = rf"(?: ?(?:[^\W\d_]|[.{CURRENCIES}]){{1,8}})?"
 _JOINT = r" ?[-–,;] ?| to | bis(?: unter)? | and | und | a | à | y | et "
 _RANGE = re.compile(rf"(?:de )?([\[\](]?) ?({_END}){_UNIT}({_JOINT})({_END}){_UNIT} ?([\])\[]?)", re.I)
 _BELOW = re.compile(rf"({_pattern_of('at most', 'below')})({_END}){_UNIT}", re.I)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import count
@@ -47,27 +47,27 @@ class Combinations:
     columns: dict[Name, pd.Series]
     weights: Ints
 
-    def with_gaps(self, missing: str) -> tuple[Combinations, set[Name]]:
-        """Return the complete combinations, and the columns with missing values."""
+    def with_gaps(self, missing: str) -> tuple[Combinations, set[Name], int]:
+        """Return the combinations, their columns with missing values, and the number of rows left out."""
         n_rows = int(self.weights.sum())
         if n_rows == 0:
             raise ValueError("frame must have at least one row, got none")
         absent = {name: pd.isna(column).to_numpy() for name, column in self.columns.items()}
         gaps = {name: int(self.weights[where].sum()) for name, where in absent.items() if where.any()}
         if not gaps or missing == "keep":
-            return self, set(gaps)
+            return self, set(gaps), 0
         complete = ~np.logical_or.reduce(list(absent.values()))
+        n_left_out = int(self.weights[~complete].sum())
         if missing == "raise":
             listed = ", ".join(f"{count} in {name!r}" for name, count in gaps.items())
             raise ValueError(
-                f"frame must have no missing values, got {int(self.weights[~complete].sum())} of {n_rows} rows with "
-                f"some: {listed}; "
+                f"frame must have no missing values, got {n_left_out} of {n_rows} rows with some: {listed}; "
                 'missing = "drop" leaves these rows out, missing = "keep" makes them a value of their own'
             )
         if not complete.any():
             raise ValueError(f"frame must have a row without missing values, got {n_rows} rows that all have some")
         columns = {name: column[complete] for name, column in self.columns.items()}
-        return Combinations(columns, self.weights[complete]), set()
+        return Combinations(columns, self.weights[complete]), set(), n_left_out
 
 
 def opened(frame: Any) -> tuple[Any, list[str]]:
@@ -408,11 +408,13 @@ def factorized(column: pd.Series) -> tuple[Ints, list[Any]]:
     if column.dtype == object and pd.api.types.infer_dtype(column).startswith("mixed"):
         keys = column.map(lambda value: (bool, value) if isinstance(value, bool | np.bool_) else value)
     try:
-        codes, _ = pd.factorize(keys, use_na_sentinel=True)
+        codes, distinct = pd.factorize(keys, use_na_sentinel=True)
     except TypeError as error:
         raise TypeError(f"frame must hold values that can be compared in columns with a role: {error}") from None
-    known, firsts = np.unique(codes, return_index=True)
-    return codes, column.iloc[firsts[known >= 0]].tolist()
+    # The first row of each value; that of missing ones comes last.
+    firsts = np.empty(len(distinct) + 1, dtype=np.int64)
+    firsts[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return codes, column.iloc[firsts[:-1]].tolist()
 
 
 def _check_years(name: Name, column: Any) -> None:
@@ -436,6 +438,11 @@ def _python_values(column: Any, dtype: Any) -> pd.Series:
         return pd.Series([None if pd.isna(day) else day for day in days], dtype=object)
     if isinstance(native, pd.Series):
         return native.reset_index(drop=True)
+    if str(getattr(native, "type", None)) == "month_day_nano_interval":
+        # DuckDB's months have 30 days.
+        spans: Any = native.to_pylist()
+        days = [own and timedelta(30 * own.months + own.days, microseconds=own.nanoseconds // 1000) for own in spans]
+        return pd.Series(days, dtype=object)
     if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
         # As numpy has them, moments are in UTC, and may be on another day there.
         return pd.Series(column.to_numpy()).dt.tz_localize("UTC").dt.tz_convert(dtype.time_zone)

@@ -105,11 +105,7 @@ class Generalization(Keyed):
 
 
 def label_texts(labels: Mapping[Name, Sequence[Hashable]]) -> dict[Name, list[str | None]]:
-    """Return the texts of labels, by quasi-identifier.
-
-    >>> label_texts({"age": ["young", 18]})
-    {'age': ['young', '18']}
-    """
+    """Return the texts of labels, by quasi-identifier."""
     texts = {name: [label_text(label) for label in own] for name, own in labels.items()}
     for name, own in texts.items():
         twice: list[Hashable] = repeated(own)

@@ -6,7 +6,7 @@ A guess errs on the side of the persons: a column that may name somebody is not 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, log
@@ -23,6 +23,8 @@ from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lett
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
+#: More whole numbers or texts than these may name persons or groups, and more numbers with decimals are measurements.
+MOST_CODES = 50
 #: In fewer rows it is unknown whether values repeat.
 TELLING = 20
 
@@ -93,6 +95,11 @@ class Profile:
     def is_binary(self) -> bool:
         """True if there are at most two values."""
         return self.n_distinct <= 2 and self.n_rows >= TELLING
+
+    @property
+    def is_measured(self) -> bool:
+        """True if it has many values, which are numbers with decimals."""
+        return self.n_distinct > MOST_CODES and bool(self._forms.numbers) and not self._forms.are_whole
 
     @property
     def is_sampled(self) -> bool:
@@ -309,7 +316,7 @@ class _Forms:
     def _by_name(self) -> _Found:
         profile, whole = self.profile, WORDS["whole"].get("".join(self.words))
         if whole == "identifier":
-            if self.words[0] == "id" and not profile.is_nearly_unique and profile.n_rows >= TELLING:
+            if self.words[0] == "id" and not profile.is_unique and profile.n_rows >= TELLING:
                 told = "person", "the name says 'id', and values repeat: it tells whose row it is"
                 return None if profile.is_binary else told
             if self._name_nobody():
@@ -503,7 +510,7 @@ def decided_columns(
 
     The day of birth decides the age, for example. Only columns of `asked` are compared. A column that decides more than
     half of all columns identifies persons and does not count. Rows of one person are no evidence, nor are so few rows
-    that they could agree by chance.
+    that they could agree by chance. A measurement, which nearly tells rows apart, decides only what follows its order.
     """
     own = {profile.name: profile for profile in profiles if profile.n_distinct > 1 and not profile.is_sampled}
     names = sorted((name for name in asked if name in own), key=lambda name: -own[name].n_distinct)
@@ -524,9 +531,12 @@ def decided_columns(
         ]
         if name in found or not set(likely) & {*names[place + 1 :]}:
             continue
-        # Count rows of persons beyond the first of each value.
-        persons = table if person is None else table.select(alias[name], alias[person]).unique()
-        n_tied = frames.totals(persons, n=nw.len())[0] - own[name].n_distinct - (own[name].n_missing > 0)
+        # Count rows of persons beyond the first of each value. Rows without a value are no evidence.
+        n_persons = own[name].n_present
+        if person is not None:
+            there = table.filter(~frames.missing(table, alias[name])).select(alias[name], alias[person])
+            (n_persons,) = frames.totals(there.unique(), n=nw.len())
+        n_tied = n_persons - own[name].n_distinct
         telling = {other for other, profile in own.items() if n_tied * _surprise(profile) > _SURE} - {name}
         tested = [alias[other] for other in likely if other in telling]
         if not tested:
@@ -534,9 +544,23 @@ def decided_columns(
         groups = table.group_by([alias[name]], drop_null_keys=False).agg(nw.col(*tested).n_unique())
         most = frames.fetched(groups.select(nw.col(*tested).max())).rows(named=True)[0]
         decided = [other for other in likely if most.get(alias[other]) == 1]
+        if own[name].is_measured:
+            decided = _following(table, alias, name, decided)
         if 2 * len(decided) <= len(telling):
             found |= {other: name for other in decided if other in names[place + 1 :] and other not in found}
     return found
+
+
+def _following(table: Any, alias: Mapping[Name, str], name: Name, others: Sequence[Name]) -> list[Name]:
+    """Return the columns whose every value belongs to neighboring numbers."""
+    held = frames.fetched(table.select(alias[name], *(alias[other] for other in others)).unique())
+    numbers = read_numbers(held[alias[name]].to_list(), [1] * len(held))[0]
+    read = [(number, i) for i, number in enumerate(numbers) if number is not None]
+    order = [i for _, i in sorted(read)]
+    codes = {
+        other: frames.factorized(pd.Series(held[alias[other]].to_list(), dtype=object))[0][order] for other in others
+    }
+    return [other for other, own in codes.items() if (own[1:] != own[:-1]).sum() < len(np.unique(own))]
 
 
 def _surprise(profile: Profile) -> float:

@@ -488,9 +488,9 @@ def fitted(name: Name, hierarchy: Hierarchy, values: Sequence[Any], missing: boo
 
 
 def matched(hierarchy: Hierarchy, values: Sequence[Any]) -> Hierarchy:
-    """Return the hierarchy with numbers for a numeric column."""
-    present = [value for value in values if value is not None]
-    numbers = [value for value in present if isinstance(value, Number) and not isinstance(value, bool)]
+    """Return the hierarchy with numbers for a column of numbers, and perhaps of Booleans."""
+    present = [value for value in values if value is not None and not isinstance(value, bool | np.bool_)]
+    numbers = [value for value in present if isinstance(value, Number)]
     if not numbers or len(numbers) < len(present):
         return hierarchy
     kind: NumberType = int if all(isinstance(value, Integral) for value in numbers) else float

@@ -169,9 +169,12 @@ def _find_unknown(domain: Sequence[str], values: list[Any], found: _Findings) ->
         domain = list({spelled(value, Decimal): value for value in reversed(domain)}.values())
         hierarchy = matched(Hierarchy.flat(value or None for value in domain), present)
     places = hierarchy.encode(present)
-    unknown = [value for value, place in zip(present, places, strict=True) if place < 0]
+    has_missing = any(map(is_missing, values))
+    # Beside missing values an empty text is one of them.
+    known = [""] * has_missing
+    unknown = [value for value, place in zip(present, places, strict=True) if place < 0 and value not in known]
     found.add("error", "values of the column without a row", map(repr, ascending(unknown)))
-    if "" not in domain and any(map(is_missing, values)):
+    if "" not in domain and has_missing:
         found.add("note", 'the column has missing values, the file no row for them: missing = "keep" adds one')
     held = set(places.tolist())
     idle = (repr(value) for i, value in enumerate(domain) if i not in held and value)
@@ -314,10 +317,7 @@ def open_hierarchy(path: Path, profile: Profile) -> OpenHierarchy:
 
 
 def change_hierarchy(path: Path, text: str, known: str | None = None) -> str:
-    """Write a hierarchy file anew, and return its content before.
-
-    ValueError is raised where the text is no hierarchy, or the file is no longer what was `known` of it.
-    """
+    """Replace the `known` text of a hierarchy file, and return it. ValueError says why it cannot be."""
     Hierarchy.from_csv(io.StringIO(text))
     before = text_of_file(path, str(path))[1]
     if known is not None and before != known:

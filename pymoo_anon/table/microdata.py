@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pymoo_anon._messages import counted, examples, html_table, repeated
+from pymoo_anon._messages import counted, examples, html_table, one_of, repeated
 from pymoo_anon.engine.classes import (
     DistinctTuples,
     EquivalenceClasses,
@@ -74,6 +75,7 @@ class Microdata:
     Attributes:
         quasi_identifiers, sensitive, label, person: As given.
         tuples: `DistinctTuples` with all counts.
+        n_left_out: Number of rows that `from_frame` left out for a missing value.
 
     Raises:
         ValueError: There are more than 3,037,000,499 rows.
@@ -84,6 +86,7 @@ class Microdata:
     label: Name | None
     person: Name | None
     tuples: DistinctTuples
+    n_left_out: int = 0
 
     def __init__(
         self,
@@ -158,32 +161,31 @@ class Microdata:
             ValueError: No quasi-identifier, no rows, a column twice, roles that exclude each other, a value that its
                 hierarchy lacks or that is `*`, both True and 1 or False and 0 in a column, or missing values.
         """
-        if missing not in ("raise", "drop", "keep"):
-            raise ValueError(f"missing must be 'raise', 'drop' or 'keep', got {missing!r}")
+        one_of("missing", missing, ("raise", "drop", "keep"))
         _check_hierarchies(quasi_identifiers)
-        if not quasi_identifiers:
-            raise ValueError("quasi_identifiers must be a dict of at least one column and its hierarchy, got none")
         from pymoo_anon.table.frames import coded, combinations_of
 
         sensitive = names_of(sensitive)
         others = _other_columns(quasi_identifiers, sensitive, label, person)
-        combinations, gaps = combinations_of(frame, [*quasi_identifiers, *others]).with_gaps(missing)
-        hierarchies, codes, columns, domains = {}, [], {}, {}
-        for name, hierarchy in quasi_identifiers.items():
+        combinations, gaps, n_left_out = combinations_of(frame, [*quasi_identifiers, *others]).with_gaps(missing)
+        hierarchies, columns, domains = {}, {}, {}
+        codes = np.empty((len(quasi_identifiers), len(combinations.weights)), dtype=np.int64)
+        for own, (name, hierarchy) in zip(codes, quasi_identifiers.items(), strict=True):
             positions, values = coded(combinations.columns[name])
             _check_domain(name, values, released_as_labels=True)
             hierarchies[name], places = fitted(name, hierarchy, values, name in gaps)
-            codes.append(places[positions])
+            own[:] = places[positions]
         for name in others:
             columns[name], domains[name] = coded(combinations.columns[name])
             _check_domain(name, domains[name], released_as_labels=False)
-        return cls.from_codes(hierarchies, codes, combinations.weights, columns, domains, sensitive, label, person)
+        table = cls.from_codes(hierarchies, codes, combinations.weights, columns, domains, sensitive, label, person)
+        return leaving_out(table, n_left_out)
 
     @classmethod
     def from_codes(
         cls,
         quasi_identifiers: Mapping[Name, Hierarchy],
-        codes: Sequence[Ints],
+        codes: Sequence[Ints] | Ints,
         weights: Ints,
         columns: Mapping[Name, Ints],
         domains: Mapping[Name, Sequence[Hashable]],
@@ -196,14 +198,15 @@ class Microdata:
         `codes` and `columns` hold (n,) integer arrays of positions in the domains, and `weights` the number of rows of
         each combination. Combinations may repeat. The other arguments are those of the class, as are the errors.
         """
-        matrix = np.column_stack(codes)
+        matrix = np.asarray(codes).T
         ids, first = row_ids(matrix, tuple(hierarchy.n_values for hierarchy in quasi_identifiers.values()))
         counts = np.bincount(ids, weights).astype(np.int64)
         sparse = {
             name: ValueCounts.added(ids, column, weights, len(first), len(domains[name]))
             for name, column in columns.items()
         }
-        return cls(quasi_identifiers, matrix[first], counts, sparse, domains, sensitive, label, person)
+        tuples = np.ascontiguousarray(matrix[first])
+        return cls(quasi_identifiers, tuples, counts, sparse, domains, sensitive, label, person)
 
     def recoded(self, quasi_identifiers: Mapping[Name, Hierarchy]) -> Microdata:
         """Return the table with other hierarchies for some columns.
@@ -231,7 +234,9 @@ class Microdata:
         counts = np.bincount(ids, self.tuples.counts).astype(np.int64)
         domains = {name: domain for name, domain in self.tuples.domains.items() if name not in hierarchies}
         columns = {name: self.tuples.columns[name].merged(ids, n) for name in domains}
-        return Microdata(hierarchies, distinct.nodes, counts, columns, domains, self.sensitive, self.label, self.person)
+        roles = self.sensitive, self.label, self.person
+        table = Microdata(hierarchies, distinct.nodes, counts, columns, domains, *roles)
+        return leaving_out(table, self.n_left_out)
 
     @property
     def n_rows(self) -> int:
@@ -368,6 +373,13 @@ class Microdata:
         return html_table(told + more, ["column", "role", "values", "groups by level"], rows[:_PRINTED_COLUMNS])
 
 
+def leaving_out(table: Microdata, n_rows: int) -> Microdata:
+    """Return a table that tells how many rows were left out of it."""
+    made = copy(table)
+    vars(made)["n_left_out"] = n_rows
+    return made
+
+
 def check_size(n_rows: int) -> None:
     """Raise for more rows than a table may have."""
     if n_rows > _MOST_TABLE_ROWS:
@@ -394,6 +406,8 @@ def _check_hierarchies(quasi_identifiers: Any) -> None:
 def _other_columns(
     quasi_identifiers: Mapping[Name, Hierarchy], sensitive: tuple[Name, ...], label: Name | None, person: Name | None
 ) -> list[Name]:
+    if not quasi_identifiers:
+        raise ValueError("quasi_identifiers must be a dict of at least one column and its hierarchy, got none")
     for role, names in (("sensitive", sensitive), ("label", [label]), ("person", [person])):
         for name in names:
             if not isinstance(name, Hashable):

@@ -41,11 +41,7 @@ class ContractError(AssertionError):
 
 
 def typed(values: Any) -> str:
-    """Format up to eight values as typed in Python.
-
-    >>> typed(np.array([[1, 2], [3, 4]]))
-    '[[1, 2], [3, 4]]'
-    """
+    """Format up to eight values as typed in Python."""
     given = np.asarray(values)
     if given.ndim == 0:
         return repr(given.item())
@@ -54,21 +50,13 @@ def typed(values: Any) -> str:
 
 
 def slack(values: ArrayLike) -> Floats:
-    """Return the tolerance for rounding of values, 0 for infinite ones.
-
-    >>> slack([2.0, np.inf]).tolist()
-    [2e-09, 0.0]
-    """
+    """Return the tolerance for rounding of values, 0 for infinite ones."""
     given = np.asarray(values, dtype=float)
     return np.where(np.isfinite(given), CLOSE * np.maximum(np.abs(given), 1.0), 0.0)
 
 
 def first_difference(ours: ArrayLike, theirs: ArrayLike, exact: bool = True) -> int | None:
-    """Return the first row in which two arrays differ, or None.
-
-    >>> first_difference([1, 2, 3], [1, 2, 4])
-    2
-    """
+    """Return the first row in which two arrays differ, or None."""
     a, b = np.asarray(ours), np.asarray(theirs)
     same = a == b
     if a.dtype.kind == "f" and b.dtype.kind == "f":

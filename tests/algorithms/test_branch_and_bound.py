@@ -65,29 +65,6 @@ def test_stopped_early_it_has_the_best_so_far_and_goes_on(termination):
     assert resumed.n_evaluated == whole.algorithm.n_evaluated
 
 
-@pytest.mark.parametrize("other", [GeneralLossMetric(), ClassificationMetric("sex")], ids=repr)
-def test_ctrl_c_ends_the_search_and_loses_nothing(monkeypatch, other):
-    own = census_problem([KAnonymity(), other])
-    compute = LatticeProblem._measure
-    calls = []
-
-    def interrupted(self, *arguments):
-        calls.append(arguments[0])
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return compute(self, *arguments)
-
-    monkeypatch.setattr(LatticeProblem, "_measure", interrupted)
-    res = minimize(own, BranchAndBound(), seed=1)
-    assert not res.algorithm.certified
-    assert res.algorithm.n_evaluated == sum(map(len, calls[:3])) == own.n_unique
-    resumed = res.algorithm
-    resumed.termination = NoTermination()
-    F = np.atleast_2d(resumed.run().F)
-    assert resumed.certified
-    np.testing.assert_array_equal(sorted_rows(F), sorted_rows(own.pareto_front()))
-
-
 @pytest.mark.parametrize("sampling", ["population", "array", "operator", "nothing"])
 def test_it_may_begin_with_nodes_of_another_search(sampling):
     own = census_problem()

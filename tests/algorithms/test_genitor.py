@@ -1,6 +1,5 @@
 """GENITOR: births and ranks beside a slow twin, and pymoo's loop."""
 
-import pickle
 from bisect import insort
 
 import numpy as np
@@ -52,10 +51,6 @@ def trad():
         "mutation": PerAttributeBitMutation(),
         "repair": ClosestValidRepair(),
     }
-
-
-def outcome(res):
-    return res.X.tolist(), res.F.tolist(), np.sort(res.pop.get("F")[:, 0]).tolist()
 
 
 def rank(one):
@@ -177,30 +172,10 @@ def test_parents_are_drawn_by_rank(bias):
 
 
 def test_evaluations_are_counted_and_end_it():
-    own = problem()
-    res = minimize(own, GENITOR(pop_size=25), ("n_eval", 400), seed=1)
-    assert res.algorithm.evaluator.n_eval == 400
-    assert own.n_unique <= 400
-    assert res.algorithm.n_gen - 1 == 16
-    for n_eval in (25, 26, 60, 401):
+    for n_eval in (25, 26, 60, 400, 401):
         res = minimize(problem(), GENITOR(pop_size=25), ("n_eval", n_eval), seed=1)
         assert (res.algorithm.evaluator.n_eval, res.algorithm.n_gen - 1) == (n_eval, -(-n_eval // 25))
-    res = minimize(problem(), GENITOR(pop_size=25), ("n_gen", 3), seed=1)
-    assert res.algorithm.evaluator.n_eval == 75
     assert GENITOR().termination.n_max_evals == 30_000
-
-
-def test_same_result_after_resuming_at_any_birth():
-    straight = minimize(problem(), GENITOR(20), ("n_gen", 12), seed=1)
-    algorithm, stored = GENITOR(20), []
-    algorithm.setup(problem(), termination=("n_gen", 12), seed=1)
-    for birth in range(1, 174):
-        algorithm.next()
-        if birth in (1, 2, 20, 21, 22, 173):
-            stored.append(pickle.dumps(algorithm))
-    for resumed in [*map(pickle.loads, stored), algorithm]:
-        assert outcome(resumed.run()) == outcome(straight)
-        assert resumed.problem.n_unique == straight.problem.n_unique
 
 
 class Onemax(Problem):

@@ -21,8 +21,6 @@ from pymoo_anon.objectives import KAnonymity, NormalizedClassDispersion, Normali
 from pymoo_anon.operators import ClosestValidRepair, PartitionCrossover, PerAttributeBitMutation
 from pymoo_anon.problems import Achievement, BitStringProblem, LatticeProblem, PreferredPoint
 from pymoo_anon.table import Hierarchy, Microdata, Taxonomy
-from pymoo_anon.visualization import plot_front
-from pymoo_anon.visualization.fronts import front_picture
 
 CENSUS = make_census(300, seed=5)
 TABLE = Microdata.from_frame(
@@ -119,21 +117,6 @@ def test_values_are_achievement_and_k(problem):
     np.testing.assert_array_equal(measured_by(problem, X), measured)
     np.testing.assert_allclose(F[:, 0], [ach(point, (0.2, 0.6)) for point in measured[:, :2]], rtol=1e-9)
     assert F[:, 1].tolist() == (-measured[:, 2]).tolist()
-
-
-def test_each_preferred_point_has_its_own_achievement():
-    preferences = [(0.2, 1.0), (0.5, 0.1), (0, 0)]
-    several = preferring(TABLE, preferences)
-    assert several.objective_names == (
-        "achievement of (0.2, 1)", "achievement of (0.5, 0.1)", "achievement of (0, 0)", "k"
-    )  # fmt: skip
-    X = several.sample(40, np.random.default_rng(0))
-    F = several.evaluate(X)
-    for column, preference in enumerate(preferences):
-        assert np.array_equal(F[:, [column, -1]], preferring(TABLE, [preference]).evaluate(X))
-    assert np.array_equal(several.to_frame(X)[list(several.objective_names[:3])], F[:, :3])
-    picked = picks(several, X, 5)
-    assert picked[["NWP_pref", "NECD_pref"]].to_numpy().tolist() == [list(p) for p in preferences]
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 30])
@@ -286,34 +269,6 @@ def test_names_of_points():
     assert weighted().objective_names == ("achievement of (0.2, 1)", "achievement of (0.5, 0.1)", "k")
     assert repr(weighted().objectives[1]) == "PreferredPoint((0.5, 0.1))"
     assert weighted().steps.tolist() == [0.001, 0.001, 1]
-
-
-@pytest.mark.parametrize("preferences", [POINTS[:1], POINTS], ids=["one", "two"])
-def test_pictures_show_k_as_it_is(preferences, tmp_path):
-    own = weighted(preferences)
-    res = minimize(own, PreferenceNSGA2(5, 20), ("n_gen", 5), seed=1)
-    plot_front(own, res, tmp_path / "front.png")
-    assert (tmp_path / "front.png").stat().st_size > 0
-    picture = front_picture(own, {"Front": res.F})
-    achievement, k = picture.axes[:2]
-    assert (achievement.label, k.short, k.maximize) == (
-        f"{own.objective_names[0]} (lower is better)", "k", True
-    )  # fmt: skip
-    shown = picture.fronts["Front"][:, 1]
-    assert sorted(shown) == sorted(own.values_of(res.X, KAnonymity()))
-
-
-def test_a_preferred_point_is_an_objective_for_any_problem():
-    point = PreferredPoint((0.3, 0.2))
-    for space in (LatticeProblem, BitStringProblem):
-        own = space(CENSUS, [point, NormalizedWeightedPenalty(), NormalizedClassDispersion()], suppression=0.05)
-        X = np.array([own.xl, own.xu]).astype(own.vtype)
-        F = own.evaluate(X)
-        assert np.array_equal(F[:, 0], point.achieved(F[:, 1:]))
-        low, high = point.value_range(CENSUS.tuples)
-        assert ((low <= F[:, 0]) & (F[:, 0] <= high)).all()
-    assert point == PreferredPoint([0.3, 0.2])
-    assert point != PreferredPoint((0.3, 0.3))
 
 
 def test_quasi_identifiers_may_have_any_name():

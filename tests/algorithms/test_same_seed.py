@@ -2,21 +2,27 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 from processes import python
+from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
 from pymoo.termination import get_termination
 from stopped_runs import RUNS, found
+from tasks import eights, sorted_rows
 
 from pymoo_anon import algorithms
-from pymoo_anon.algorithms import BranchAndBound
+from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch, ParetoLocalSearch
 from pymoo_anon.fronts.archive import front_order
+from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.proofs.base import gap
 
 SCRIPT = Path(__file__).parents[1] / "stopped_runs.py"
@@ -78,6 +84,39 @@ def test_a_finished_run_goes_on_as_if_it_had_not_ended(name):
     first.termination = get_termination("n_gen", 4)
     found = [minimize(problem(), one, ("n_gen", 4), seed=1, copy_algorithm=False) for one in (first, make())]
     assert found[0].X.tolist() == found[1].X.tolist()
+
+
+EIGHTS, END = eights("abcd"), {"termination": NoTermination()}
+#: Searches that end by themselves with one front.
+WHOLE = {
+    "exhaustive": lambda: ExhaustiveSearch(60),
+    "local": lambda: ParetoLocalSearch(**END),
+    "stored": BranchAndBound,
+    "boxes": lambda: BranchAndBound(max_bytes=1),
+}
+
+
+@pytest.mark.parametrize("nth", [1, 3])
+@pytest.mark.parametrize("other", [GeneralLossMetric(), ClassificationMetric("s")], ids=repr)
+@pytest.mark.parametrize("name", WHOLE)
+def test_ctrl_c_loses_nothing(name, other, nth, monkeypatch):
+    """Go on from the search that was interrupted, and from its pickle."""
+    own = LatticeProblem(EIGHTS, [KAnonymity(), other], 0.05, [DistinctLDiversity("s") >= 2])
+    front, algorithm, measured, compute = own.pareto_front(), WHOLE[name](), [], LatticeProblem._measure
+
+    def interrupted(self, X, *arguments):
+        if len(measured) == nth:
+            raise KeyboardInterrupt
+        measured.append(len(X))
+        return compute(self, X, *arguments)
+
+    with monkeypatch.context() as patch, suppress(KeyboardInterrupt):
+        patch.setattr(LatticeProblem, "_measure", interrupted)
+        minimize(own, algorithm, seed=1, copy_algorithm=False)
+    assert algorithm.evaluator.n_eval == own.n_unique == sum(measured) < own.n_nodes
+    for one in (pickle.loads(pickle.dumps(algorithm)), algorithm):
+        one.termination = NoTermination()
+        assert sorted_rows(np.atleast_2d(one.run().F)).tolist() == sorted_rows(front).tolist()
 
 
 @pytest.mark.slow

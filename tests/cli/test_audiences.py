@@ -162,29 +162,6 @@ def test_a_release_to_an_audience_that_the_project_forgot_does_not_hold(project)
     ]
 
 
-@pytest.mark.parametrize(("first", "second"), [("k>=121", "k>=4"), ("k>=20", "l>=99")])
-def test_impossible_audiences_of_local_recodings_are_one_sentence(first, second, folder):
-    project = searched(AUDIENCES.replace("k>=20", first).replace("k>=4", second), recoding="local")
-    told = run("release", project, "--audience", "research", code=2)
-    assert told.startswith("Error: --audience 'research' needs releases inside one another: ")
-    assert told.endswith("; require less\n")
-
-
-def test_a_local_recoding_beside_suppression_in_the_project_is_refused_by_its_place(folder):
-    write_persons()
-    write_project_of_persons(recoding="local", suppression=0.01)
-    told = run("search", "mine.toml", code=2)
-    assert told == "Error: mine.toml: [search] 'suppression' cannot be combined with recoding = \"local\"\n"
-
-
-def test_bounds_of_an_audience_hold_jointly(folder):
-    first, second = AUDIENCES.split('name = "research"')
-    run("release", searched(f'{first}name = "research"{second}'), "--audience", "public")
-    problem = Study.open("mine.toml").for_audience("research").problem
-    bounds = [KAnonymity() >= 2, KAnonymity() >= 4]
-    assert list(problem.constraints) == [*bounds, *(KAnonymity(joint=True) >= one.bound for one in bounds)]
-
-
 @of_any_kind
 def test_other_audiences_are_refused(project):
     for name in ("release", "report"):
@@ -195,16 +172,27 @@ def test_other_audiences_are_refused(project):
 
 
 @pytest.mark.parametrize(
-    ("bounds", "message"),
+    ("first", "second", "kind", "message"),
     [
-        (("k>=4", "k>=60"), "needs a generalization with k >= 2 and k >= 60 and joint k >= 2 and joint k >= 60 beside"),
-        (("k>=121", "k>=5"), "'public' needs a generalization with k >= 2 and k >= 121, got none; require less"),
-        (("k>=20", "k[age|sex]>=5"), "needs bounds without background knowledge beside other releases, got KAnonymity"),
+        (
+            "k>=4",
+            "k>=60",
+            "levels",
+            "needs a generalization with k >= 2 and k >= 60 and joint k >= 2 and joint k >= 60",
+        ),
+        (
+            "k>=121",
+            "k>=5",
+            "levels",
+            "'public' needs a generalization with k >= 2 and k >= 121, got none; require less",
+        ),
+        ("k>=20", "k[age|sex]>=5", "levels", "needs bounds without background knowledge beside other releases, got KA"),
+        ("k>=121", "k>=4", "local", "'research' needs releases inside one another: "),
+        ("k>=20", "l>=99", "local", "'research' needs releases inside one another: "),
     ],
 )
-def test_impossible_audiences_are_refused_in_a_sentence(bounds, message, folder):
-    first, second = bounds
-    project = searched(AUDIENCES.replace("k>=4", second).replace("k>=20", first), objectives="k,GLM")
+def test_impossible_audiences_are_refused_in_a_sentence(first, second, kind, message, folder):
+    project = searched(AUDIENCES.replace("k>=4", second).replace("k>=20", first), objectives="k,GLM", **KINDS[kind])
     told = run("release", project, "--audience", "research", code=2)
     assert told.startswith("Error: --audience")
     assert message in told

@@ -15,8 +15,7 @@ from pymoo_anon.study import search as searching
 from pymoo_anon.study.names import ALGORITHMS, MEASURES, ROLES
 from pymoo_anon.study.options import Settings, record_of
 from pymoo_anon.study.search import algorithm_for
-from pymoo_anon.study.tables import problem_of, suppression_of
-from pymoo_anon.table import AtMost, Below, Violating
+from pymoo_anon.study.tables import problem_of
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -78,20 +77,11 @@ def test_what_no_generalization_keeps_is_an_error(algorithm):
     assert os.listdir() == []
 
 
-@pytest.mark.parametrize("first", range(0, len(MEASURES), 5))
-def test_every_objective_has_a_short_name_that_works(first):
-    names = MEASURES[first : first + 5]
+def test_every_objective_has_a_short_name_that_works():
     more = {"CM": ":sex", "household-risk": ":sex", "population-uniqueness": ":1000"}
-    asked = ",".join(name + more.get(name, "") for name in names)
+    asked = ",".join(name + more.get(name, "") for name in MEASURES)
     run("search", "--rows", "60", "--generations", "3", "--objectives", asked)
-    assert len(record()["objectives"]) == len(names)
-
-
-def test_larger_boxes_hold_fewer_members():
-    search(*SMALL)
-    fine = len(front())
-    search(*SMALL, "--epsilon", "10,5,1000")
-    assert len(front()) < fine
+    assert len(record()["objectives"]) == len(MEASURES)
 
 
 @pytest.mark.usefixtures("adult_rows")
@@ -101,21 +91,20 @@ def test_the_label_of_adult_is_no_quasi_identifier():
     assert "salary-class" not in front()
 
 
-def test_help_names_every_choice():
-    result = command("search", "--help", COLUMNS="120", TERM="dumb")
-    assert result.exit_code == 0
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("search", ["census|adult", ", ".join(MEASURES), "|".join(ALGORITHMS), "front.csv", "--time-limit"]),
+        ("search", ["search [OPTIONS] [FILE.toml]"]),
+        ("init", [", ".join(ROLES)]),
+        ("release", ["an [[audience]] of the project"]),
+        ("report", ["an [[audience]] of the project"]),
+    ],
+)
+def test_help_names_every_choice_and_shows_brackets(name, words):
+    text = command(name, "--help", COLUMNS="150", TERM="dumb").stdout
     # Without the frame, a list that continues on the next line is one list.
-    text = " ".join(result.stdout.replace("│", " ").split())
-    for word in ["census|adult", ", ".join(MEASURES), "|".join(ALGORITHMS), "front.csv", "--time-limit"]:
-        assert word in text
-
-
-def test_help_names_every_role_and_shows_brackets():
-    text = " ".join(command("init", "--help", COLUMNS="120", TERM="dumb").stdout.replace("│", " ").split())
-    assert ", ".join(ROLES) in text
-    for name in ("release", "report"):
-        assert "an [[audience]] of the project" in command(name, "--help", COLUMNS="150", TERM="dumb").stdout
-    assert "search [OPTIONS] [FILE.toml]" in command("search", "--help", TERM="dumb").stdout
+    assert [word for word in words if word not in " ".join(text.replace("│", " ").split())] == []
 
 
 def test_a_proof_where_it_is_quick():
@@ -146,14 +135,18 @@ def test_what_serves_where_a_proof_does_not(asked, name, why):
 
 
 def test_local_search_evaluates_as_many_nodes_as_an_evolutionary_search_may_see():
-    asked = ["--rows", "3000", "--algorithm", "pls", "--generations", "4", "--pop-size", "20"]
-    run("search", *asked)
+    run("search", "--rows", "3000", "--algorithm", "pls", "--generations", "4", "--pop-size", "20")
     assert 80 <= record()["n_unique"] < 100
     assert record()["n_unique"] == 17_920 - record()["n_undecided"]
     assert record()["stopped"] == "evaluations"
-    before = len(front())
-    run("search", *asked, "--epsilon", "50,3,5000")
-    assert len(front()) < before
+
+
+@pytest.mark.parametrize("algorithm", ["pls", "pbgea"])
+def test_larger_boxes_hold_fewer_members(algorithm):
+    run("search", *SMALL, "--algorithm", algorithm)
+    fine = len(front())
+    run("search", *SMALL, "--algorithm", algorithm, "--epsilon", "10,5,1000")
+    assert len(front()) < fine
 
 
 def test_local_search_ends_without_a_proof():
@@ -176,14 +169,6 @@ def test_what_serves_depends_on_the_size_of_the_lattice(monkeypatch):
     monkeypatch.setattr(searching, "QUICK", 17_920 * 293 - 1)
     why = "17,920 nodes with 293 tuples each are more than are known to be proven quickly"
     assert algorithm_for(problem, Settings()) == ("pls", why)
-
-
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [("0.1", AtMost(0.1)), ("5", AtMost(5)), ("0", AtMost(0)), ("below:4", Below(4)), ("violating:.1", Violating(0.1))],
-)
-def test_rules_of_suppression(text, rule):
-    assert repr(suppression_of(text)) == repr(rule)
 
 
 @pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])
@@ -221,7 +206,7 @@ def test_lattices_beyond_any_memory(folder, n):
         Path("trees", f"{name}.csv").write_text("a;ab;*\nb;ab;*\nc;cd;*\nd;cd;*\n")
     run("init", "wide.csv", "--hierarchies", "trees")
     wide = ["wide.toml", "--output", "front"]
-    result = run("search", *wide, "--time-limit", "1")
+    result = run("search", *wide, "--time-limit", "0.2")
     assert record()["algorithm"]["name"] == "pls"
     size = "282,429,536,481" if n == 24 else "about 10^33"
     assert f"{size} nodes; Pareto local search.\n" in result

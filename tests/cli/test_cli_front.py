@@ -22,7 +22,7 @@ from pymoo_anon.problems.journal import fingerprint
 from pymoo_anon.study import search as searching
 from pymoo_anon.study import stored as results
 from pymoo_anon.study.names import FILES
-from pymoo_anon.study.options import Settings, record_of
+from pymoo_anon.study.options import Settings
 from pymoo_anon.table import Microdata
 
 
@@ -38,10 +38,9 @@ def searched(done):
     return done[1].front
 
 
-def text_of(front, width=160):
-    """Return the printed front, all of it for a width of None."""
-    console = Console(file=io.StringIO(), width=width or 80, markup=False)
-    console.print(command.front_table(front, width), soft_wrap=width is None)
+def text_of(front, width):
+    console = Console(file=io.StringIO(), width=width, markup=False)
+    console.print(command.front_table(front, width))
     return console.file.getvalue()
 
 
@@ -50,15 +49,6 @@ def write(front, folder, **record):
     with tried(folder, FILES, own=True) as temporary:
         results.write_front(front, record, temporary)
         return move_all(temporary, folder, FILES)
-
-
-def test_all_is_printed_with_separators_if_asked_for(searched):
-    heading, *lines = [line.split() for line in text_of(searched, None).splitlines()]
-    best = str(int(searched.values(DistinctLDiversity("occupation")).max()))
-    assert heading == ["row", "k", "l", "GLM", "GLM", "lost", "suppressed", *searched.table.quasi_identifiers]
-    assert lines[0][1:] == ["2,000", best, "16,000.0", "100.0", "%", "0", *"63331141"]
-    assert lines[-1][1:] == ["1", "1", "0.0", "0", "%", "0", *"00000000"]
-    assert [line[0] for line in lines] == [f"{number + 1:,}" for number in range(len(searched))]
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 160])
@@ -101,21 +91,14 @@ def test_no_heading_is_broken(width, n_sensitive):
     assert shown == whole[: len(shown)]
 
 
-def test_the_record(done):
-    (own, found), searched = done, done[1].front
-    problem, record = searched.problem, own.record(found)
-    assert record["options"] == record_of(own.settings)
-    assert record["objectives"] == ["KAnonymity()", "DistinctLDiversity('occupation')", "GeneralLossMetric()"]
-    assert (record["n_rows"], record["n_distinct"]) == (2000, problem.table.n_distinct)
-    assert (record["n_nodes"], record["n_unique"], record["n_front"]) == (17_920, 17_920, len(searched))
-    assert record["suppression"] == "AtMost(limit=0.01)"
+def test_the_record_tells_the_machine_and_the_times(done):
+    own, found = done
+    record = own.record(found)
+    assert (record["n_front"], record["suppression"]) == (len(found.front), "AtMost(limit=0.01)")
     assert record["inputs"] == {"sha256": {}}
-    assert record["algorithm"] == {"name": "exhaustive", "why": "asked for"}
-    assert (record["certified"], record["n_undecided"], record["stopped"]) == (True, 0, "proof complete")
     assert (record["compile_seconds"], record["search_seconds"]) == (0, round(found.seconds, 3))
-    assert record["versions"]["pymoo_anon"] == pymoo_anon.__version__
-    assert record["versions"]["numpy"] == np.__version__
-    assert record["versions"]["python"] == platform.python_version()
+    packages = {"pymoo_anon": pymoo_anon.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    assert packages.items() <= record["versions"].items()
     assert {"pymoo", "numba", "pandas"} < set(record["versions"])
     assert record["platform"] == platform.platform()
 

@@ -18,25 +18,11 @@ from pymoo_anon.study import search as searching
 pytestmark = pytest.mark.usefixtures("folder")
 
 
-@pytest.mark.parametrize(
-    ("path", "message"),
-    [
-        ("file", "output must be a folder, got 'file', which is a file; name another folder"),
-        (
-            str(Path("file/front")),
-            rf"{re.escape(str(Path('file/front')))}: nothing can be written there: Not a dir.*; name another folder",
-        ),
-        (
-            "held",
-            rf"output must not be written to {re.escape(str(Path('held/run.json')))}, where a folder is; .* place",
-        ),
-    ],
-)
-def test_a_folder_that_cannot_be_written_is_found_before_any_work(monkeypatch, path, message):
+def test_a_folder_that_cannot_be_written_is_found_before_any_work(monkeypatch):
     monkeypatch.setattr(searching, "read_table", interrupt)
-    Path("file").write_text("mine")
     Path("held/run.json").mkdir(parents=True)
-    assert re.fullmatch(message, refused("search", *SMALL, "--output", path))
+    told = "output must not be written to held/run.json, where a folder is; name another place"
+    assert refused("search", *SMALL, "--output", "held") == told
 
 
 @pytest.mark.parametrize("step", ["tempfile.mkdtemp", "Path.write_bytes"])
@@ -60,14 +46,6 @@ def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(mo
     assert (os.listdir(), os.listdir("front")) == (["front"], ["search.journal"])
     run("search", *SMALL, "--resume")
     assert sorted(os.listdir("front")) == FILES
-
-
-@pytest.mark.parametrize("stage", ["read_table", "tiny", "tried"])
-def test_an_interrupted_search_leaves_no_file(monkeypatch, stage):
-    monkeypatch.setattr(f"pymoo_anon.study.search.{stage}", interrupt)
-    result = search(*SMALL)
-    assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
-    assert os.listdir() == []
 
 
 @pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])

@@ -13,6 +13,7 @@ from command import command, made_in, refused, run
 from persons_of_a_report import payload, read
 from test_cli_release import EVIDENCE, RELEASE, write_data, write_project
 
+from pymoo_anon.publishing.evidence import read_evidence
 from pymoo_anon.study import Study
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.tables import population_of
@@ -54,6 +55,13 @@ def test_the_report_is_that_of_the_chosen_point(with_release):
     # Rows are dropped, so that only the rows of the released file are shown.
     sizes = data["pool"][next(m for m in data["members"] if m["point"] == data["chosen"])["tables"]["sizes"]]
     assert sum(row[1] for row in sizes) == len(pd.read_csv(RELEASE))
+
+
+def test_the_evidence_of_a_report_is_read_once(with_release, monkeypatch):
+    read = []
+    monkeypatch.setattr("pymoo_anon.study.study.read_evidence", lambda path: read.append(path) or read_evidence(path))
+    Study.open("front").report(REPORT)
+    assert read == [EVIDENCE]
 
 
 def test_what_was_required_is_what_the_release_promised(with_release):
@@ -134,18 +142,25 @@ def changed_by_hand(key, value):
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        (partial(RELEASE.write_text, "one more\n"), "out.csv does not hold: the file has changed"),
-        (RELEASE.unlink, "out.csv is missing, and out.csv.evidence.json is there"),
-        (partial(run, "pick", "mine.toml", "--row", "1"), "is about another point than the chosen"),
+        (partial(RELEASE.write_text, "one more\n"), "does not hold: the file has changed: its checksum differs"),
         *(
             (partial(changed_by_hand, *claim), "out.csv.evidence.json differs from the search and the recount")
             for claim in (("promised", 7), ("recounted", 40), ("holds", None), ("measure", "GLM"))
         ),
     ],
 )
-def test_what_does_not_hold_is_no_report(with_release, damage, words):
+def test_what_does_not_hold_is_verified_and_reported_by_no_command(with_release, damage, words):
     damage()
     assert words in refused("report", "mine.toml")
+    assert words in run("verify", "mine.toml", code=1)
+
+
+def test_a_release_that_is_missing_or_of_another_point_is_no_report(with_release):
+    RELEASE.rename("elsewhere.csv")
+    assert "out.csv is missing, and out.csv.evidence.json is there" in refused("report", "mine.toml")
+    Path("elsewhere.csv").rename(RELEASE)
+    run("pick", "mine.toml", "--row", "1")
+    assert "is about another point than the chosen" in refused("report", "mine.toml")
 
 
 def test_the_project_file_says_whose_data_and_for_whom(with_release):
@@ -154,17 +169,9 @@ def test_the_project_file_says_whose_data_and_for_whom(with_release):
     Path("mine.toml").write_text(f"{whole}\n{said}", encoding="utf-8")
     run("report", "mine.toml")
     page = read(REPORT.read_text(encoding="utf-8"))
-    assert {
-        "the clinic",
-        "everybody",
-        "mine.csv",
-        "out.csv",
-        "Purpose is not stated: fill in [report] of the project file, or step 6 of the screen.",
-    } <= set(page.texts)
-    assert (
-        page.sentences["open"][0]
-        == "Purpose is not stated: fill in [report] of the project file, or step 6 of the screen."
-    )
+    missing = "Purpose is not stated: fill in [report] of the project file, or step 6 of the screen."
+    assert {"the clinic", "everybody", "mine.csv", "out.csv", missing} <= set(page.texts)
+    assert page.sentences["open"][0] == missing
     assert not any("unique in the population" in words for words in page.sentences["open"])
     # An option wins over the file.
     told = refused("report", "mine.toml", "--population-size", "7", "--force")

@@ -153,33 +153,3 @@ def test_ctrl_c_while_modules_load(module, number):
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr == "Interrupted: nothing was written.\n"
     assert os.listdir() == []
-
-
-SWALLOWED = """
-import signal
-from pathlib import Path
-from pymoo_anon.study import interrupt
-interrupt.modules_load()
-from pymoo_anon.cli.console import clear_errors
-interrupt.modules_are_loaded()
-try:
-    with clear_errors():
-        try:
-            signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
-            # As a callback from C drops it.
-            pass
-        MOVE
-except BaseException as error:
-    print(getattr(error, "exit_code", error), Path("file").exists())
-"""
-
-
-@pytest.mark.parametrize("move", ["interrupt.put_in_place(Path('new'), Path(), ['file'])", "pass"])
-def test_ctrl_c_that_is_swallowed_is_not_lost(tmp_path, move):
-    """Check that no file is put in place and 130 is returned."""
-    (tmp_path / "new").mkdir()
-    (tmp_path / "new" / "file").write_text("made")
-    code = SWALLOWED.replace("MOVE", move)
-    done = python("-c", code, cwd=tmp_path)
-    assert (done.stdout, done.stderr) == ("130 False\n", "Interrupted: nothing was written.\n")

@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -50,13 +51,15 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def fronts(tmp_path_factory):
-    """Run searches to the end, and return their fronts and visited nodes."""
-    found = {}
-    for name, arguments in SEARCHES.items():
+def front_of(tmp_path_factory):
+    """Return what runs a search to the end once, and returns its front and the number of visited nodes."""
+
+    @cache
+    def found(name):
         output = tmp_path_factory.mktemp(name)
-        run("search", *arguments, "--output", str(output))
-        found[name] = (output / "front.csv").read_bytes(), record(output)["n_unique"]
+        run("search", *SEARCHES[name], "--output", str(output))
+        return (output / "front.csv").read_bytes(), record(output)["n_unique"]
+
     return found
 
 
@@ -90,7 +93,7 @@ def check_nothing_is_partial(code, number):
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_killed_search_goes_on_as_if_it_never_stopped(fronts, moment):
+def test_a_killed_search_goes_on_as_if_it_never_stopped(front_of, moment):
     chosen = random.Random(moment)
     name = list(SEARCHES)[moment % len(SEARCHES)]
     number = SIGNALS[(moment + moment // len(SEARCHES)) % len(SIGNALS)]
@@ -100,17 +103,17 @@ def test_a_killed_search_goes_on_as_if_it_never_stopped(fronts, moment):
     check_nothing_is_partial(code, number)
     result = run("search", *SEARCHES[name], "--output", "front", "--resume")
     assert int(result.split("Resumed with ")[1].split()[0].replace(",", "")) > 0
-    assert (Path("front", "front.csv").read_bytes(), record()["n_unique"]) == fronts[name]
+    assert (Path("front", "front.csv").read_bytes(), record()["n_unique"]) == front_of(name)
     assert sorted(os.listdir("front")) == FILES
 
 
-def test_without_resume_a_journal_is_mentioned_and_not_used(fronts):
+def test_without_resume_a_journal_is_mentioned_and_not_used(front_of):
     arguments = SEARCHES["pbgea"]
     Path("front").mkdir()
     Path("front/search.journal").write_bytes(b"pymoo_anon journal 1\nnot read at all")
     result = run("search", *arguments, "--output", "front")
     assert "front/search.journal: an earlier search did not end; --resume continues it." in result
-    assert Path("front", "front.csv").read_bytes() == fronts["pbgea"][0]
+    assert Path("front", "front.csv").read_bytes() == front_of("pbgea")[0]
     assert sorted(os.listdir("front")) == FILES
 
 
@@ -155,7 +158,7 @@ os.write = write
 """
 
 
-def test_a_full_disk_stops_a_search_with_one_line(fronts):
+def test_a_full_disk_stops_a_search_with_one_line(front_of):
     arguments = SEARCHES["pbgea"]
     done = python("-c", FULL + RUN.replace("PAUSE", "0"), *arguments)
     assert done.returncode == 2, done.stderr
@@ -165,4 +168,4 @@ def test_a_full_disk_stops_a_search_with_one_line(fronts):
     assert os.listdir("front") == ["search.journal"]
     result = run("search", *arguments, "--resume")
     assert "Resumed with 0 evaluated nodes." not in result
-    assert Path("front", "front.csv").read_bytes() == fronts["pbgea"][0]
+    assert Path("front", "front.csv").read_bytes() == front_of("pbgea")[0]

@@ -3,7 +3,6 @@
 A search runs with the project file and the drafts.
 """
 
-import io
 import os
 from functools import partial
 from pathlib import Path
@@ -13,12 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import refused, run
-from rich.console import Console
 
-from pymoo_anon.cli.console import tell_some
 from pymoo_anon.study import engines
 from pymoo_anon.study import proposal as initializing
-from pymoo_anon.study.names import file_names
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.proposal import is_padded
 from pymoo_anon.study.tables import open_table, table_of
@@ -159,18 +155,6 @@ def test_without_drafts_the_project_file_alone_is_edited():
     assert run("init", "same.csv").endswith("\nNext: read and edit it, then: pymoo-anon search same.toml\n")
 
 
-@pytest.mark.parametrize("columns", [40, 80, 200])
-def test_no_line_of_names_is_longer_than_the_terminal(monkeypatch, columns):
-    console = Console(width=columns, file=io.StringIO())
-    names = ["x" * (1 + i * 7 % 19) for i in range(30)]
-    tell_some(console, "Names", names)
-    (line,) = console.file.getvalue().splitlines()
-    assert len(line) <= columns
-    n_shown = line.count("x") and len(line.partition(": ")[2].partition(" and ")[0].split(", "))
-    one_more = ", ".join(names[: n_shown + 1])
-    assert len(f"Names: {one_more} and {30 - n_shown - 1} more") > columns
-
-
 def test_a_table_is_opened_once(monkeypatch):
     """Take texts that mean nothing out of the counts."""
     opened, real = [], initializing.open_frame
@@ -206,13 +190,10 @@ def test_nothing_is_overwritten_without_force():
 
 
 @pytest.mark.parametrize("failing", range(4))
-@pytest.mark.parametrize("force", [[], ["--force"]])
-def test_the_project_file_comes_last(monkeypatch, failing, force):
+def test_the_project_file_comes_last(monkeypatch, failing):
     """Whatever draft could not be put in place, the project file is as it was."""
-    patients().to_csv("patients.csv", index=False)
-    if force:
-        init_patients()
-        Path("patients.toml").write_text("mine")
+    init_patients()
+    Path("patients.toml").write_text("mine")
     replace, calls = os.replace, []
 
     def fail(source, target):
@@ -222,9 +203,9 @@ def test_the_project_file_comes_last(monkeypatch, failing, force):
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", fail)
-    told = init("patients.csv", *force, code=2)
+    told = init("patients.csv", "--force", code=2)
     assert told.endswith("No space left on device; make room there, or name another folder\n")
-    assert [path.read_text() for path in Path().glob("*.toml")] == ["mine"] * len(force)
+    assert Path("patients.toml").read_text() == "mine"
 
 
 def test_another_folder():
@@ -376,8 +357,8 @@ def test_roles_of_many_columns_are_asked_for():
 def test_what_is_not_decided_says_what_each_choice_means():
     _, text = init_patients()
     assert "role = \"drop\"  # an identifier: the name says 'name', which names a person\n" in text
-    own = text.partition("# team:")[2].partition("[columns")[0]
-    assert all(f'"{role}"' in own for role in ("quasi-identifier", "sensitive", "drop", "keep"))
+    own = text.partition('# Where it is "other":')[2].partition("# birth date:")[0]
+    assert all(f'"{role}"' in own for role in ("quasi-identifier", "sensitive", "person", "drop", "keep"))
     assert 'role = "keep"' not in text
 
 
@@ -401,16 +382,6 @@ def test_any_name_survives():
     assert len({path.name.lower() for path in own.quasi_identifiers.values()}) == len(frame.columns)
     assert table_of(own).n_rows == len(frame)
     assert open_table(own.reading, list(own.columns)).to_numpy().tolist() == frame.to_numpy().tolist()
-
-
-def test_names_of_files():
-    found = file_names([*NAMES, "x" * 500, "x" * 500, "aux.h", "", "."])
-    assert len({name.lower() for name in found}) == len(found)
-    for name in found:
-        assert name.isascii()
-        assert name.removesuffix(".csv").replace("_", "").replace("-", "").isalnum(), name
-        assert len(name) < 80
-    assert "con_.csv" in found
 
 
 def test_a_file_of_types_gives_the_same_roles():

@@ -139,6 +139,10 @@ def test_what_makes_no_release_is_not_offered(own_table):
     assert chosen()["values"]["k"] > 1
     left_out = f"1 point cannot be released. Row {len(front)}: k is 1: some row stands alone in a class."
     assert left_out in " ".join(result.split())
+    n = len(front) - 1
+    assert chosen()["reason"] == f"the least GLM of all {n} points that can be released"
+    told = refused("pick", "mine.toml", "--require", "k>=99")
+    assert told.startswith(f"no point of the front's {n} that can be released has k >= 99; ")
     CHOICE.unlink()
     assert refused("pick", "mine.toml", "--row", str(len(front))) == (
         f"--row {len(front)} cannot be released: k is 1: some row stands alone in a class; pick another row"

@@ -60,6 +60,7 @@ def test_two_files_are_compared_by_their_classes():
     Path("a.csv").write_text("zip,sex\n1*,F\n1*,F\n2*,M\n")
     Path("b.csv").write_text("zip,sex\n*,F\n*,F\n*,F\n")
     lines = [line.split() for line in run("compare", "a.csv", "b.csv", "--quasi-identifier", "zip").splitlines()]
+    assert " ".join(lines[0]) == "Rows are counted, in classes by zip."
     assert lines[1:5] == [["a.csv", "b.csv"], ["rows", "3", "3"], ["classes", "2", "1"], ["k", "1", "3"]]
     assert lines[5:7] == [["mean", "risk", "66.7", "%", "33.3", "%"], ["rows", "in", "classes", "below", "2", "1", "0"]]
 

@@ -36,18 +36,12 @@ NASTY = {
     "texts that look like others": "a,b\nNULL,nan\nTrue,1e5\n007,#x\n1_000,2020-01-01\n",
 }
 
+#: Files that are wrong beside those of refusals.txt.
 WRONG = {
-    "uneven": "a,b\n1,2\n3\n",
-    "too many": "a,b\n1,2,3\n",
-    "too many, empty": "a,b\n1,2,\n",
     "a NUL": "a,b\n1,x\0y\n",
     "a NUL at the end": "a,b\n1,2\0\n",
     "blanks after a quote": 'a,b\n1,"2" \n',
-    "unclosed": 'a,b\n1,"2\n',
     "after a quote": 'a,b\n1,"2"x\n',
-    "twice": "a,a\n1,2\n",
-    "empty": "",
-    "no names": ",\n1,2\n",
 }
 
 
@@ -137,27 +131,6 @@ def test_a_file_that_is_written_as_usual_is_plain(tmp_path_factory, rows, end):
     assert cells(opened(path)) == [tuple(None if cell == "?" else cell for cell in row) for row in rows]
 
 
-def test_a_line_is_plain_where_every_reader_finds_the_same_fields(tmp_path):
-    path = tmp_path / "file.csv"
-    plain = ["a,b", ",", '"a,b",""', '"say ""so""",b', "é,b"]
-    odd = [
-        "a",
-        "a,b,",
-        "a,b,c",
-        'a "so",b',
-        ' "a",b',
-        '"a" ,b',
-        '"a,b',
-        '"two\nlines",b',
-        '"two\rlines",b',
-        "a\0,b",
-        "\udce4,b",
-    ]
-    for line in [*plain, *odd]:
-        path.write_bytes(f"left,right\n{line}\nc,d\n".encode(errors="surrogateescape"))
-        assert engines._is_plain(path, Dialect(",", ["left", "right"], True)) == (line in plain), line
-
-
 @pytest.mark.parametrize("n_fields", [1000, 1001, 2001])
 def test_lines_of_very_many_fields_may_be_plain(tmp_path, n_fields):
     path = tmp_path / "file.csv"
@@ -224,12 +197,6 @@ def test_odd_names_of_files(tmp_path, name):
         pd.DataFrame({"a": [i]}).to_parquet(tmp_path / f"{stem}.parquet")
     assert cells(opened(tmp_path / f"{name}.csv")) == [("2", "2")]
     assert cells(open_frame(Reading(Source("parquet", tmp_path / f"{name}.parquet")), list)) == [(2,)]
-
-
-def test_only_the_columns_that_are_asked_for(tmp_path):
-    path = tmp_path / "file.csv"
-    path.write_text("a,b,c\n1,2,3\n")
-    assert cells(open_frame(Reading(Source("csv", path)), lambda found: [found[2], found[0]])) == [("3", "1")]
 
 
 def test_duckdb_reads_all_but_tables_of_spark(tmp_path, monkeypatch):

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import signal
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -13,18 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import made_in, record, refused, run, write_persons, write_project_of_persons
-from processes import python
 from raw_tables import raw_problem
 
-from pymoo_anon.engine.classes import marked_class
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.objectives import KAnonymity
 from pymoo_anon.problems.journal import fingerprint
 from pymoo_anon.study import Study, engines
 from pymoo_anon.study.names import checksum
 from pymoo_anon.study.project import read_project
 from pymoo_anon.study.stored import read_search, write_search
-from pymoo_anon.table import Hierarchy, Microdata
 
 STORED = Path("mine-front", "search.npz")
 
@@ -110,42 +105,6 @@ def test_releases_of_every_kind_are_the_same_bytes_without_it(folder, kind, pers
     assert told(commands) == with_it
 
 
-KILLED = """
-import os, signal, sys
-import numpy as np
-from pymoo_anon.cli.app import app
-
-whole = np.savez
-
-def half(file, **arrays):
-    whole(file, **arrays)
-    file.truncate(file.tell() // 2)
-    file.flush()
-    os.kill(os.getpid(), signal.SIGKILL)
-
-np.savez = half
-app(["search", "mine.toml"])
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signal")
-def test_a_search_that_is_killed_while_it_writes_leaves_no_half_file(project):
-    before = {path.name: path.read_bytes() for path in Path("mine-front").iterdir()}
-    assert python("-c", KILLED).returncode == -signal.SIGKILL
-    assert {path.name: path.read_bytes() for path in Path("mine-front").glob("*.*") if path.name in before} == before
-    told([("pick", "mine.toml", "--require", "k>=3"), ("release", "mine.toml"), ("report", "mine.toml")])
-    for path in list(Path("mine-front").iterdir()):
-        if path.name in before:
-            path.unlink()
-    assert python("-c", KILLED).returncode == -signal.SIGKILL
-    assert not STORED.exists()
-    assert "search mine.toml --resume writes it" in refused("pick", "mine.toml")
-    run("search", "mine.toml", "--resume")
-    assert {path.name for path in Path("mine-front").iterdir()} == {*before, "choice.json", "releases.json"}
-    run("pick", "mine.toml", "--require", "k>=3")
-
-
 def test_a_file_of_an_earlier_search_goes_where_a_new_one_stores_nothing(project, monkeypatch):
     monkeypatch.setattr("pymoo_anon.study.stored.write_search", lambda front, path: False)
     run("search", "mine.toml")
@@ -218,18 +177,3 @@ def test_a_value_of_another_type_is_not_stored(tmp_path):
     problem = raw_problem({"sex": [*"FMF"], "s": pd.Series([(1, 2), (1, 3), (1, 2)], dtype=object)}, "s")
     assert not write_search(problem.front([[0], [1]]), tmp_path / "search.npz")
     assert not (tmp_path / "search.npz").exists()
-
-
-def test_values_of_marked_rows_are_those_of_their_class():
-    frame = pd.DataFrame({"age": [1, 1, 1, 2, 3, 3, 4], "s": list("aabcabb")})
-    table = Microdata.from_frame(frame, {"age": Hierarchy.intervals(1, 5, [2])}, "s")
-    problem = LatticeProblem(table, [KAnonymity(), DistinctLDiversity("s"), GeneralLossMetric()], suppression=3)
-    front = problem.front(problem.nodes(0, problem.n_nodes))
-    for place, x in enumerate(front.X):
-        classes = problem.equivalence_classes(x)
-        for measure in problem.measured:
-            own = front.marked(measure)[place]
-            if classes.kept.all() or not measure.worst_class:
-                assert np.isnan(own)
-            else:
-                assert own == measure.of_classes(marked_class(classes))[0]

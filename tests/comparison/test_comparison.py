@@ -17,7 +17,7 @@ from pymoo_anon.comparison.comparing import better_off, compare_sizes, compare_u
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.table import AtMost, Violating
+from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 
 SIZE, UTILITY = ClassSize(), TupleUtility()
 EQUAL_WEIGHTS = Weighted([0.5, 0.5], Coverage())
@@ -212,6 +212,16 @@ def test_errors_are_those_of_a_release_that_leaves_rows_out():
     assert found[0].tolist() == queries.summary({0: classes}, "mark").to_numpy()[0].tolist()
     assert found[1].tolist() == queries.summary({0: classes}, "drop").to_numpy()[0].tolist()
     assert (found[0] != found[1]).any()
+
+
+def test_releases_are_compared_in_persons_where_these_have_several_rows():
+    frame = pd.DataFrame({"q": [*"aaabb"], "who": [1, 1, 2, 3, 3]})
+    table = Microdata.from_frame(frame, {"q": Hierarchy.flat([*"ab"])}, person="who")
+    problem = LatticeProblem(table, [GeneralLossMetric()], Below(3))
+    fine, coarse = problem.equivalence_classes([0]), problem.equivalence_classes([1])
+    # The rows of b are suppressed, and one person's.
+    found = compare_uses(CountQueries(table, 5), {"marked": fine, "dropped": fine, "coarse": coarse}, ["dropped"])
+    assert found["k in persons"].tolist() == [1, 2, 3]
 
 
 def test_classes_of_any_table_are_counted():

@@ -7,8 +7,7 @@ import pandas as pd
 from errors import refused
 from refusals import check_refusals, refusals
 from strategies import one_class_each
-from test_comparator_sets import SETS, LeastOfAll, MostImproved
-from test_comparators import EVERY
+from test_comparators import EVERY, SETS, LeastOfAll, MostImproved
 from test_comparison import EQUAL_WEIGHTS, SIZE, compared
 from test_population import LIMIT, ROWS, WAYS
 from vectors import SIZES, Binary, measured, table_of

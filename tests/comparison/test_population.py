@@ -1,6 +1,7 @@
-"""Risks of persons: individual risk, inference and population uniques, against published figures and exact twins."""
+"""Risks of persons against published figures and exact twins: inference, population uniques and unique rows."""
 
 from collections import Counter
+from itertools import combinations
 from math import comb, exp, factorial, lgamma, log
 
 import numpy as np
@@ -12,6 +13,8 @@ from scipy.integrate import quad
 
 from benchmarks.papers.arx_optima import NINE
 from pymoo_anon.comparison import *
+from pymoo_anon.comparison import compare_sizes, individual_risk, inference, uniques
+from pymoo_anon.comparison.uniques import SMALL_CLASSES, special_uniques, uniqueness
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
@@ -19,6 +22,7 @@ from pymoo_anon.problems.arguments import short_name
 from pymoo_anon.publishing import release
 from pymoo_anon.study.tables import Roles, constraint
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata
+from pymoo_anon.table.frames import keyed
 from pymoo_anon.testing import check_objective
 
 
@@ -156,7 +160,7 @@ def sizes(counts):
     return np.repeat(list(counts), list(counts.values()))
 
 
-def uniques(counts, n_population):
+def estimated(counts, n_population):
     return population_uniques(sizes(counts), n_population).estimates
 
 
@@ -200,25 +204,25 @@ def test_the_classes_of_adult_are_these(adult_rows):
     ],
 )
 def test_adult_as_a_sample(n_population, zayatz, pitman, slide):
-    found = uniques(ADULT, n_population)
+    found = estimated(ADULT, n_population)
     assert list(found) == ["Zayatz", "Pitman", "slide negative binomial"]
     assert np.array(list(found.values())) / n_population == pytest.approx([zayatz, pitman, slide], rel=1e-7)
 
 
 def test_what_arx_expects_and_where_it_differs():
     """Compare with ARX, which takes Pitman's limit and falls back to Zayatz."""
-    found = uniques(ADULT, 150_810)
+    found = estimated(ADULT, 150_810)
     assert found["Zayatz"] / 150_810 == pytest.approx(0.3577099234829125, rel=1e-12)
     # The model fits Adult, at less than Zayatz: the smaller of both would be taken.
     assert found["slide negative binomial"] < found["Zayatz"]
-    found = uniques(ADULT, 301_620)
+    found = estimated(ADULT, 301_620)
     assert found["Zayatz"] / 301_620 == pytest.approx(0.3207402393466189, rel=1e-12)
     for n_population, expected in ((301_620, 0.27684993883653597), (3_016_200, 0.1446083531167384)):
         limit = n_population**ALPHA * np.exp(lgamma(THETA + 1) - lgamma(THETA + ALPHA))
         assert limit / n_population == pytest.approx(expected, rel=1e-9)
         # The expectation itself is below its limit.
-        assert uniques(ADULT, n_population)["Pitman"] == pytest.approx(expected_uniques(n_population), rel=1e-9)
-        assert uniques(ADULT, n_population)["Pitman"] < limit
+        assert estimated(ADULT, n_population)["Pitman"] == pytest.approx(expected_uniques(n_population), rel=1e-9)
+        assert estimated(ADULT, n_population)["Pitman"] < limit
 
 
 def test_the_slide_model_is_divided_by_and_its_bracket_is_closed():
@@ -226,7 +230,7 @@ def test_the_slide_model_is_divided_by_and_its_bracket_is_closed():
     n_classes, alpha, beta, share = 216.71455521, 0.21376647, 0.04451197, 0.105
     assert seen(n_classes, alpha, beta, share, 1) == pytest.approx(TOY[1], rel=1e-6)
     assert seen(n_classes, alpha, beta, share, 2) == pytest.approx(TOY[2], rel=1e-6)
-    assert uniques(TOY, 1000)["slide negative binomial"] == pytest.approx(n_classes * beta**alpha, rel=1e-6)
+    assert estimated(TOY, 1000)["slide negative binomial"] == pytest.approx(n_classes * beta**alpha, rel=1e-6)
     d = (1 - share) * (1 - beta)
     multiplied = n_classes * alpha * beta**alpha * share**2 * (1 - beta) / 2 * (2 - (1 - alpha) * d)
     assert multiplied / (1 - d) ** (alpha + 2) == pytest.approx(TOY[2], rel=1e-6)
@@ -240,7 +244,7 @@ def test_the_slide_model_is_divided_by_and_its_bracket_is_closed():
 
 
 def test_merging_classes_can_raise_an_estimate():
-    apart, merged = uniques({1: 10, 2: 2}, 140)["Zayatz"], uniques({1: 10, 4: 1}, 140)["Zayatz"]
+    apart, merged = estimated({1: 10, 2: 2}, 140)["Zayatz"], estimated({1: 10, 4: 1}, 140)["Zayatz"]
     assert (apart, merged) == pytest.approx((73.389652, 77.085089), rel=1e-7)
     assert merged > apart
 
@@ -286,10 +290,10 @@ def test_zayatz_is_what_whole_numbers_say(drawn, more):
 
 
 def test_large_populations_lose_no_digits():
-    assert uniques(ADULT, 3_000_000_000)["Zayatz"] / 3e9 == pytest.approx(0.2645012061228713, rel=1e-12)
+    assert estimated(ADULT, 3_000_000_000)["Zayatz"] / 3e9 == pytest.approx(0.2645012061228713, rel=1e-12)
     # As N grows, the expectation goes to its limit.
     limit = 3e9**ALPHA * np.exp(lgamma(THETA + 1) - lgamma(THETA + ALPHA))
-    assert uniques(ADULT, 3_000_000_000)["Pitman"] == pytest.approx(limit, rel=1e-6)
+    assert estimated(ADULT, 3_000_000_000)["Pitman"] == pytest.approx(limit, rel=1e-6)
     # A class of a million rows is surely none of one person.
     assert population_uniques([1, 1, 10**6], 10**7).estimates["Zayatz"] == pytest.approx(2 * 10**7 / (10**6 + 2))
 
@@ -338,3 +342,146 @@ def test_the_measure_keeps_the_contract():
 def test_the_command_line_says_the_persons():
     (own,) = [constraint(text, Roles([])) for text in ["population-uniqueness:1000<=0.05"]]
     assert (own, short_name(own.objective)) == (LIMIT, "population-uniqueness:1000")
+
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def minimal_sets(rows, i, most):
+    """List the minimal unique sets of a row."""
+    found = []
+    for size in range(1, most + 1):
+        for own in combinations(range(len(rows[0])), size):
+            key = [rows[i][j] for j in own]
+            if sum([row[j] for j in own] == key for row in rows) == 1 and not any({*part} < {*own} for part in found):
+                found.append(own)
+    return found
+
+
+def plain(rows, names, most):
+    """Count all by dictionaries of tuples."""
+
+    def sizes(places):
+        keys = [tuple(row[j] for j in places) for row in rows]
+        counts = Counter(keys)
+        return [counts[key] for key in keys]
+
+    every = range(len(names))
+    named = [own for size in (1, 2, len(names)) if size <= len(names) for own in combinations(every, size)]
+    sets = {
+        tuple(names[j] for j in own): [sum(n < least for n in sizes(own)) for least in SMALL_CLASSES] for own in named
+    }
+    minimal = [minimal_sets(rows, i, most) for i in range(len(rows))]
+    counts = Counter(tuple(names[j] for j in own) for found in minimal for own in found)
+    with_minimal = {
+        size: sum(any(len(own) == size for own in found) for found in minimal) for size in range(1, most + 1)
+    }
+    n_alone = sizes(every).count(1)
+    added = {names[j]: n_alone - sizes([i for i in every if i != j]).count(1) for j in every}
+    return sets, dict(counts), with_minimal, added
+
+
+def counted(frame, names):
+    found = uniqueness(frame, names)
+    sets = {row[0]: [*row[1:]] for row in found.sets.itertuples(index=False, name=None)}
+    assert all([*found.below(own).values()] == n for own, n in sets.items())
+    rows = found.minimal["rows"].tolist()
+    assert rows == sorted(rows, reverse=True)
+    minimal = dict(zip(found.minimal["columns"], rows, strict=True))
+    return sets, minimal, found.with_minimal, found.added.to_dict()
+
+
+@given(st.integers(1, 4), st.integers(1, 30), st.integers(1, 5), st.integers(0, 10**6))
+def test_all_is_counted_as_by_plain_python(n_columns, n_rows, n_values, seed):
+    rows = np.random.default_rng(seed).integers(0, n_values, (n_rows, n_columns))
+    names = NAMES[:n_columns]
+    frame = pd.DataFrame(rows, columns=names).astype(str).replace({"0": None})
+    assert counted(frame, names) == plain(rows.tolist(), names, min(n_columns, 3))
+
+
+@pytest.mark.parametrize("slots", [0, 8])
+def test_large_domains_are_sorted(monkeypatch, slots):
+    monkeypatch.setattr(uniques, "SLOTS_OF_A_ROW", slots)
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([rng.integers(0, n, 60) for n in (50, 3, 2, 40)])
+    for factor in (1, 2**20):
+        frame = pd.DataFrame(rows * factor, columns=NAMES)
+        assert counted(frame, NAMES) == plain(rows.tolist(), NAMES, 3)
+
+
+def test_keys_that_outgrow_64_bits_are_numbered_anew():
+    rows = np.arange(40)[:, np.newaxis] // np.array([1, 2, 3, 4])
+    wide = [np.unique(own, return_inverse=True)[1] * 2**28 for own in rows.T]
+    found = uniques._uniqueness_of(tuple(NAMES), wide)
+    assert found.added.to_dict() == plain(rows.tolist(), NAMES, 3)[3]
+    assert found.with_minimal == plain(rows.tolist(), NAMES, 3)[2]
+    # Numbers of rows may be as large as their products. Four times 2^62 is nothing in 64 bits.
+    small, large = np.arange(8), np.array([2**62 - 2, *[0] * 7])
+    assert len(np.unique(keyed([small, large]))) == 8
+
+
+def test_sets_that_would_take_too_long_are_left_out(monkeypatch):
+    frame = pd.DataFrame(np.arange(40).reshape(10, 4) % 3, columns=NAMES)
+    for most, largest in ((10 * 4, 3), (10 * 4 - 1, 1), (10 * 6, 3)):
+        monkeypatch.setattr(uniques, "_MOST_READ", most)
+        assert uniqueness(frame, NAMES).largest == largest
+        assert uniqueness(frame, NAMES).below(tuple(NAMES))
+
+
+def test_scores_and_risks_are_those_of_the_published_example():
+    """Statistical Disclosure Control for Microdata: A Practice Guide (World Bank 2019), table on SUDA."""
+    rows = """Urban Female Secondary-incomplete Employed
+Urban Female Secondary-incomplete Employed
+Urban Female Primary-incomplete Non-LF
+Urban Male Secondary-complete Employed
+Rural Female Secondary-complete Unemployed
+Urban Male Secondary-complete Employed
+Urban Female Primary-complete Non-LF
+Urban Male Post-secondary Unemployed
+Urban Female Secondary-incomplete Non-LF
+Urban Female Secondary-incomplete Non-LF"""
+    frame = pd.DataFrame([row.split() for row in rows.splitlines()], columns=NAMES)
+    found = special_uniques(frame, NAMES, fraction=0.01)
+    assert found.scores.tolist() == [0, 0, 6, 0, 12, 0, 6, 10, 0, 0]
+    assert found.risks.round(4).tolist() == [0, 0, 0.0051, 0, 0.0107, 0, 0.0051, 0.0088, 0, 0]
+
+
+@given(st.integers(1, 5), st.integers(1, 20), st.integers(1, 4), st.integers(0, 10**6))
+def test_scores_are_sums_over_minimal_sets(n_columns, n_rows, n_values, seed):
+    rows = np.random.default_rng(seed).integers(0, n_values, (n_rows, n_columns)).tolist()
+    names = list("abcde"[:n_columns])
+    found = special_uniques(pd.DataFrame(rows, columns=names), names, fraction=0.1)
+    most = min(n_columns, 3)
+    by_row = [minimal_sets(rows, i, most) for i in range(n_rows)]
+
+    def score(own):
+        return np.prod([n_columns - size for size in range(len(own), min(most, n_columns - 1) + 1)])
+
+    scores = [sum(map(score, sets)) for sets in by_row]
+    assert found.scores.tolist() == scores
+    shares = {
+        name: sum(score(own) for sets in by_row for own in sets if j in own) / max(sum(scores), 1)
+        for j, name in enumerate(names)
+    }
+    assert found.contribution.to_dict() == pytest.approx(shares)
+    assert ((found.risks > 0) <= (found.scores > 0)).all()
+    assert (found.risks <= 1).all()
+
+
+def test_the_worst_sets_are_said_in_a_table():
+    found = uniqueness(pd.DataFrame({"zip": [1, 1, 2, 2], "sex": ["F", "M", "M", "M"]}), ["zip", "sex"])
+    assert found.table(1) == [
+        ["rows", "unique", "", "in classes below 5", "in classes below 12"],
+        ["by all", "2", "50.0 %", "4", "4"],
+        ["by sex", "1", "25.0 %", "4", "4"],
+    ]
+    assert found.fewer == ["sex (2)", "zip (1)"]
+
+
+def test_a_single_name_is_that_of_a_column():
+    frame = pd.DataFrame({"zip": [1, 1, 2], "ill": list("abb"), "weight": [2.0, 3.0, 4.0]})
+    assert uniqueness(frame, "zip").columns == ("zip",)
+    assert special_uniques(frame, "zip").scores.tolist() == [0, 0, 1]
+    for found in (inference(frame, "zip", "ill"), individual_risk(frame, "zip", "weight")):
+        assert found["size"].to_dict() == {(1,): 2, (2,): 1}
+    assert compare_sizes({"a": frame}, "zip").equals(compare_sizes({"a": frame}, ["zip"]))

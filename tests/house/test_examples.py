@@ -90,21 +90,6 @@ def test_examples_of_many_processes_run(path, tmp_path):
     check_it_ran(tmp_path / path.stem, run([path], tmp_path))
 
 
-def test_an_example_that_fails_is_found_out(tmp_path):
-    programs = {
-        "right.py": "print(1)",
-        "wrong.py": "import nowhere",
-        "warns.py": "import warnings; warnings.warn('no')",
-    }
-    for name, text in programs.items():
-        (tmp_path / name).write_text(text)
-    done = run([tmp_path / name for name in programs], tmp_path)
-    check_it_ran(tmp_path / "right", done)
-    for name, said in (("wrong", "ModuleNotFoundError"), ("warns", "UserWarning: no")):
-        with pytest.raises(AssertionError, match=said):
-            check_it_ran(tmp_path / name, done)
-
-
 @pytest.mark.parametrize("path", EXAMPLES, **by_name)
 def test_examples_are_short_and_in_the_guide(path):
     _, question, program = read(path).split('"""', 2)
@@ -184,15 +169,9 @@ def test_the_readme_is_short():
     assert any("problem.decode(" in line for line in lines[:120])
 
 
-def test_the_first_block_of_the_readme_runs_alone_and_one_line_changes_to_nsga2(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_one_line_of_the_readme_changes_to_nsga2():
     first, second = blocks(README, "python")[:2]
-    names = {}
-    exec(first, names)
-    assert capsys.readouterr().out.startswith("Front of ")
-    (own,) = (line for line in first.splitlines() if "minimize(problem," in line)
-    exec(second, names)
-    (other,) = (line for line in second.splitlines() if "minimize(problem." in line)
+    (own,), (other,) = ([line for line in one.splitlines() if "= minimize(" in line] for one in (first, second))
     assert other.startswith("res = minimize(problem.fresh_copy(), NSGA2(")
     assert own.endswith(', ("n_gen", 100), seed=1)')
     assert other.endswith(', ("n_gen", 100), seed=1)')

@@ -2,10 +2,8 @@
 
 import inspect
 import json
-import os
 import re
 import subprocess
-import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -90,51 +88,6 @@ def test_no_test_is_skipped_for_want_of_data_or_a_browser():
     assert "playwright>=1.49" in PROJECT["optional-dependencies"]["test"]
     run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert run.index("export CI=true") < run.index("apt-get install") < run.index("README.md)")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("missing", ["playwright", "chromium"])
-def test_the_report_s_tests_fail_where_a_browser_must_be(tmp_path, missing):
-    """Fail with CI=true, and otherwise skip, naming the missing part."""
-    if missing == "playwright":
-        (tmp_path / "playwright.py").write_text("raise ModuleNotFoundError('not here')\n")
-    else:
-        pytest.importorskip("playwright.sync_api")
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-q", "--collect-only"]
-    command += ["-p", "no:cacheprovider", "-p", "no:unraisableexception"]
-    known = {key: value for key, value in os.environ.items() if key not in ("CI", "PYMOO_ANON_CHROMIUM")}
-    for ci, code in (("true", 2), ("", 5)):
-        done = subprocess.run(
-            [*command, ROOT / "tests" / "publishing" / "test_report_browser.py"],
-            cwd=ROOT,
-            env={**known, "CI": ci, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]), "PATH": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-
-
-@pytest.mark.slow
-def test_the_tests_meet_the_package_that_is_installed(tmp_path):
-    (tmp_path / "pymoo_anon").mkdir()
-    (tmp_path / "pymoo_anon" / "__init__.py").write_text("raise ImportError('this is the installed one')\n")
-    done = subprocess.run(
-        [
-            Path(sys.executable).with_name("pytest"),
-            "-n",
-            "0",
-            "-p",
-            "no:cacheprovider",
-            ROOT / "tests" / "cli" / "test_init.py",
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "this is the installed one" in done.stdout, done.stdout + done.stderr
 
 
 def test_every_dependency_has_a_lower_bound_that_is_tested():

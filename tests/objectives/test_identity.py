@@ -37,14 +37,6 @@ def test_a_household_is_found_where_some_member_is(level, risk, homes):
     assert list(made.frame) == ["age"]
 
 
-def test_suppressed_members_add_nothing():
-    problem = LatticeProblem(OF_HOMES, [RISK], suppression=Below(2))
-    # Only the oldest is alone. Of every two others one is found by chance.
-    assert problem.compute(np.array([[0]])).tolist() == [[1 - (1 / 2) ** 3]]
-    whole = LatticeProblem(OF_HOMES, [RISK], suppression=Below(5))
-    assert whole.compute(np.array([[0]]))[0] == pytest.approx([1 - (6 / 7) ** 3])
-
-
 @promised(500, 4)
 @given(SEEDS)
 def test_proofs_of_households_find_the_front_of_every_node(seed):
@@ -86,13 +78,6 @@ def test_a_row_is_worth_what_it_keeps_less_what_an_attack_costs(node, prices, wh
     problem = LatticeProblem(TABLE, [PublisherPayout(*prices), LeastPayout(*prices)])
     assert problem.natural(problem.compute(np.array([node])))[0].tolist() == [whole, least]
     assert release(FRAME, problem, node, anyway="it is only a test").claims.holds.all()
-
-
-def test_rows_that_do_not_pay_are_suppressed():
-    limit = LeastPayout(6, 10, 300, 100) >= 0
-    problem = LatticeProblem(TABLE, [PublisherPayout(6, 10, 300, 100)], Violating(1), [limit])
-    assert problem.equivalence_classes([0, 0]).n_suppressed == [1]
-    assert problem.natural(problem.compute(np.array([[0, 0]]))).tolist() == [[400]]
 
 
 def test_nobody_attacks_from_gain_over_cost_on():
@@ -144,15 +129,6 @@ def test_the_presence_of_a_class_is_its_share_of_the_persons_it_fits(node, great
     assert made.claims.holds.all()
     again = verify(made.frame, ["zip", "age"], BOTH, hierarchies=PLACES)
     assert again.recounted.astype(float).tolist() == [greatest, least]
-
-
-def test_suppressed_rows_are_present_in_no_class():
-    problem = LatticeProblem(PRESENT, BOTH, suppression=Below(2))
-    assert problem.natural(problem.compute(np.array([[1, 1]])))[0].tolist() == [2 / 3, 0]
-    # Where all of them are, everybody is as likely to be among them.
-    assert problem.natural(problem.compute(np.array([[0, 0]])))[0].tolist() == [4 / 9, 4 / 9]
-    bound = LatticeProblem(PRESENT, BOTH, Violating(2), [DeltaPresence(EVERYWHERE) <= 0.5])
-    assert bound.equivalence_classes([1, 1]).n_suppressed == [2]
 
 
 @promised(500, 4)

@@ -46,14 +46,6 @@ def test_the_hierarchical_distance_is_a_transport(values_of_class, columns):
     np.testing.assert_allclose(found, [expected], rtol=1e-7, atol=1e-9)
 
 
-def test_days_have_an_order():
-    days = [datetime.date(2026, 1, day) for day in (1, 31, 5)]
-    for own in (days, [pd.Timestamp(day) for day in days]):
-        classes = raw(one_class_each([own[:2], own[2:]]))
-        # The 1st, the 5th and the 31st are three equal steps apart, because only their rank counts.
-        np.testing.assert_allclose(TCloseness("s", "ordered").evaluate(classes), [1 / 3], rtol=1e-12)
-
-
 def test_the_order_is_that_of_the_values():
     """Order values as numbers, whatever the order of the hierarchy, and skip those that nobody has."""
     frame = pd.DataFrame({"q": [40, 40, 40, 0, 5]})
@@ -61,16 +53,6 @@ def test_the_order_is_that_of_the_values():
         classes = raw(Microdata.from_frame(frame, {"q": Hierarchy.flat(domain)}))
         # From 0: 3/5 by two steps and 1/5 by one, of two.
         np.testing.assert_allclose(TCloseness("q", "ordered").evaluate(classes), [0.7], rtol=1e-12)
-
-
-def test_a_hierarchy_of_one_value_has_no_distance():
-    classes = raw(one_class_each(["aa", "a"]))
-    assert TCloseness("s", Hierarchy([["a"]])).evaluate(classes).tolist() == [0]
-
-
-def test_c_beyond_the_rows_is_as_good_as_the_rows():
-    classes = raw(one_class_each(["aaaaab"]))
-    assert [RecursiveCLDiversity("s", c).evaluate(classes)[0] for c in (5, 5.1, 1e18, 1e300)] == [1, 2, 2, 2]
 
 
 def test_a_c_of_many_digits_holds_billions_of_rows():
@@ -93,6 +75,45 @@ def test_a_weight_beyond_whole_numbers_costs_nothing_where_nothing_is_lost(weigh
 
 # Examples worked by hand
 
+DAYS = [datetime.date(2026, 1, day) for day in (1, 31, 5)]
+DISEASES = Hierarchy(
+    [
+        ["flu", "bronchitis", "pulmonary embolism", "stomach cancer"],
+        ["respiratory infection", "respiratory infection", "vascular lung disease", "stomach disease"],
+        ["respiratory", "respiratory", "respiratory", "digestive"],
+        ["*"] * 4,
+    ]
+)
+#: Each class of the 3-diverse table of Machanavajjhala et al. holds three diseases, one of them twice.
+PATIENTS = ["HVCC", "CHVV", "HVCC"]
+
+
+@pytest.mark.parametrize(
+    ("measure", "classes", "value"),
+    [
+        # The 1st, the 5th and the 31st are three equal steps apart, because only their rank counts.
+        *((TCloseness("s", "ordered"), [own[:2], own[2:]], 1 / 3) for own in (DAYS, [*map(pd.Timestamp, DAYS)])),
+        # Li et al. 2007, section 4.2: flu is so far from the others. Each class has to send half of its mass to them.
+        (TCloseness("s", DISEASES), [["flu"], ["bronchitis"]], 1 / 3 / 2),
+        (TCloseness("s", DISEASES), [["flu"], ["pulmonary embolism"]], 2 / 3 / 2),
+        (TCloseness("s", DISEASES), [["flu"], ["stomach cancer"]], 1 / 2),
+        (TCloseness("s", Hierarchy([["a"]])), ["aa", "a"], 0),
+        (EntropyLDiversity("s"), PATIENTS, 2**1.5),
+        # r = (2, 1, 1): 2 < c (1 + 1) above c = 1, and 2 < c above c = 2.
+        *(
+            (RecursiveCLDiversity("s", c), PATIENTS, least)
+            for c, least in ((0.5, 1), (1, 1), (1.01, 2), (2, 2), (2.01, 3))
+        ),
+        # A c beyond the rows is as good as the rows.
+        *((RecursiveCLDiversity("s", c), ["aaaaab"], least) for c, least in ((5, 1), (5.1, 2), (1e18, 2), (1e300, 2))),
+        # As floats 110 is less than 4.4 times 25.
+        *((RecursiveCLDiversity("s", c), ["a" * 110 + "b" * 25], least) for c, least in ((4.4, 1), (4.40001, 2))),
+    ],
+    ids=str,
+)
+def test_values_worked_by_hand(measure, classes, value):
+    np.testing.assert_allclose(measure.evaluate(raw(one_class_each(classes))), [value], rtol=1e-12)
+
 
 def test_the_salaries_of_li_et_al():
     """Compare with Li et al. 2007, section 4.1.
@@ -103,45 +124,6 @@ def test_the_salaries_of_li_et_al():
         rest = [[k] for k in range(3, 12) if k not in kept]
         classes = raw(one_class_each([kept, *rest]), below=3)
         np.testing.assert_allclose(TCloseness("s", "ordered").evaluate(classes), [expected], rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("other", "distance"), [("bronchitis", 1 / 3), ("pulmonary embolism", 2 / 3), ("stomach cancer", 1)]
-)
-def test_the_diseases_of_li_et_al(other, distance):
-    """Compare with Li et al. 2007, section 4.2.
-
-    Flu is 1/3 from bronchitis, 2/3 from pulmonary embolism and 1 from stomach cancer.
-    """
-    diseases = Hierarchy(
-        [
-            ["flu", "bronchitis", "pulmonary embolism", "stomach cancer"],
-            ["respiratory infection", "respiratory infection", "vascular lung disease", "stomach disease"],
-            ["respiratory", "respiratory", "respiratory", "digestive"],
-            ["*"] * 4,
-        ]
-    )
-    classes = raw(one_class_each([["flu"], [other]]))
-    # Each class has to send half of its mass to the other value.
-    np.testing.assert_allclose(TCloseness("s", diseases).evaluate(classes), [distance / 2], rtol=1e-12)
-
-
-def test_the_patients_of_machanavajjhala_et_al():
-    """Evaluate l on the 3-diverse table.
-
-    Each class holds heart disease, viral infection and cancer, one of them twice.
-    """
-    classes = raw(one_class_each(["HVCC", "CHVV", "HVCC"]))
-    np.testing.assert_allclose(EntropyLDiversity("s").evaluate(classes), [2**1.5], rtol=1e-12)
-    # r = (2, 1, 1): 2 < c (1 + 1) above c = 1, and 2 < c above c = 2.
-    assert [RecursiveCLDiversity("s", c).evaluate(classes)[0] for c in (0.5, 1, 1.01, 2, 2.01)] == [1, 1, 2, 2, 3]
-
-
-def test_a_decimal_is_the_one_that_was_written():
-    """Compare 110 with 4.4 times 25 exactly, as floats are wrong."""
-    assert 110 < 4.4 * 25
-    classes = raw(one_class_each(["a" * 110 + "b" * 25]))
-    assert [RecursiveCLDiversity("s", c).evaluate(classes)[0] for c in (4.4, 4.40001)] == [1, 2]
 
 
 def test_every_c_is_shown_in_full():

@@ -44,11 +44,11 @@ def test_every_figure_is_what_is_there(front):
     assert lost > 0.4
     text = less_lost(front, choice, "mark")
     found = re.fullmatch(
-        r"(\d+) % lost\. Less: release --local \((\d+) %\), k = (\d+) \(row (\d+), (\d+) %\), no .*", text
+        r"(\d+) % lost\. Less: release --local \((\d+) %\), k = (\d+) \(row (\d+), (\d+) %\), without .*", text
     )
     own, local, k, row, smaller = map(int, found.groups())
     assert own == round(100 * lost)
-    made = front.table.equivalence_classes(refine(front.problem, np.array(choice.x), "top-down"))
+    made = front.table.equivalence_classes(refine(front.problem, np.array(choice.x)))
     assert local == round(100 * GeneralLossMetric().evaluate(made)[0] / 1200)
     # The hint is the greatest smaller k that saves a tenth of the loss.
     fitting = [
@@ -105,7 +105,7 @@ def test_pick_and_release_say_it(folder):
     searched = run("search", "mine.toml")
     picked = run("pick", "mine.toml", "--require", "k>=60", "--require", "l>=2")
     released = run("release", "mine.toml")
-    assert re.search(r"\n\d+ % lost\. Less: .*no age \(-\d+ %\)\.\n", picked)
+    assert re.search(r"\n\d+ % lost\. Less: .*without age \(-\d+ %\)\.\n", picked)
     assert picked.splitlines()[1] in released.splitlines()
     # With a dozen lines of `init`, a user reads no more than these.
     assert len(f"{searched}{picked}{released}".splitlines()) <= 17

@@ -1,4 +1,4 @@
-"""Lattice problems: decoding, memory, frames, exact fronts, and refusals."""
+"""Lattice problems: decoding, memory, frames, exact fronts, and options of pymoo users."""
 
 import copy
 import pickle
@@ -7,17 +7,19 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+from pymoo.constraints.as_obj import ConstraintsAsObjective
 from pymoo.indicators.hv import HV
 from pymoo.indicators.igd import IGD
 from pymoo.optimize import minimize
-from tasks import minimal, nsga2
+from tasks import eights, minimal, nsga2
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import *
-from pymoo_anon.problems import LatticeProblem, base
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
+from pymoo_anon.problems import BitStringProblem, LatticeProblem, base, journaled
 from pymoo_anon.problems.requirements import impossible
-from pymoo_anon.table import Below, Hierarchy, Microdata
+from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 
 SIX = [
     KAnonymity(),
@@ -87,33 +89,6 @@ def test_values_do_not_depend_on_what_is_computed_together_or_by_how_many_thread
             patch.setattr(base, "_POINTS_OF_A_PART", 30)
             assert np.array_equal(own.compute(X), alone)
     assert own.compute(X[:0]).shape == (0, own.n_obj)
-
-
-def test_the_memory_pays_once_for_each_node(problem, monkeypatch):
-    computed = []
-    compute = type(problem)._measure
-    monkeypatch.setattr(type(problem), "_measure", lambda self, X: computed.extend(X.tolist()) or compute(self, X))
-    X = np.array([[0, 0, 0], [1, 1, 1], [0, 0, 0]])
-    first = problem.evaluate(X)
-    assert np.array_equal(first[0], first[2])
-    again = problem.evaluate(X[::-1])
-    assert np.array_equal(again, first[::-1])
-    assert computed == [[0, 0, 0], [1, 1, 1]]
-    assert problem.n_unique == 2
-    assert np.array_equal(problem.evaluate(problem.nodes(0, 24)), problem.compute(problem.nodes(0, 24)))
-    assert problem.n_unique == 24
-
-
-def test_the_memory_is_shared_by_copies_and_pickled_once(problem):
-    twin = copy.deepcopy(problem)
-    twin.evaluate(np.array([0, 0, 0]))
-    assert problem.n_unique == 1
-    assert twin.table is problem.table
-    other = pickle.loads(pickle.dumps(problem))
-    assert other.n_unique == 1
-    assert np.array_equal(other.evaluate(other.nodes(0, 24)), problem.evaluate(problem.nodes(0, 24)))
-    one, many = len(pickle.dumps(problem)), len(pickle.dumps([copy.deepcopy(problem) for _ in range(20)]))
-    assert many < 3 * one
 
 
 def test_the_pareto_front_is_exact_and_costs_no_distinct_nodes(problem, monkeypatch):
@@ -230,3 +205,106 @@ def test_the_ends_of_the_lattice_decide(constraint, holds):
     problem = LatticeProblem(HUNDRED, [KAnonymity(), GeneralLossMetric()], constraints=[constraint])
     found = [len(problem.front([x])) for x in (problem.xl.astype(int), problem.xu.astype(int))]
     assert any(found) == holds
+
+
+TABLE = eights("abc")
+
+
+def with_options(names="abc", **kwargs):
+    kwargs.setdefault("constraints", [DistinctLDiversity("s") >= 2])
+    return LatticeProblem(eights(names), [KAnonymity(), GeneralLossMetric()], **{"suppression": 5, **kwargs})
+
+
+def test_points_may_be_evaluated_one_by_one():
+    calls = []
+
+    def runner(evaluate, X):
+        calls.append(len(X))
+        return [evaluate(x) for x in X]
+
+    own, plain = with_options(elementwise_runner=runner), with_options()
+    X = own.nodes(0, 64)
+    for wanted in ("F", "G"):
+        assert np.array_equal(*(one.evaluate(X, return_values_of=[wanted]) for one in (own, plain)))
+    assert np.array_equal(own.evaluate(X[5])[0], plain.evaluate(X[5])[0])
+    assert calls == [64, 64, 1]
+    assert own.n_unique == 64
+    found = minimize(own, nsga2(), ("n_gen", 4), seed=1)
+    assert np.array_equal(found.F, minimize(plain, nsga2(), ("n_gen", 4), seed=1).F)
+    strings = BitStringProblem(TABLE, [KAnonymity()], elementwise_runner=runner)
+    bits = strings.sample(6, np.random.default_rng(0))
+    assert np.array_equal(strings.evaluate(bits), BitStringProblem(TABLE, [KAnonymity()]).evaluate(bits))
+    plain.elementwise = True
+    assert np.array_equal(plain.evaluate(X[:9])[0], with_options().evaluate(X[:9])[0])
+
+
+def in_another_process(evaluate, X):
+    return [pickle.loads(pickle.dumps(evaluate))(x) for x in X]
+
+
+def test_what_other_processes_evaluate_is_remembered_and_written(tmp_path):
+    own, again = with_options(elementwise_runner=in_another_process), with_options()
+    X = own.nodes(0, 9)[[0, 4, 4, 8, 2]]
+    with journaled(own, tmp_path / "journal"):
+        F, G = own.evaluate(X)
+    with journaled(again, tmp_path / "journal", resume=True):
+        assert own.n_unique == again.n_unique == 4
+    assert all(np.array_equal(*both) for both in zip((F, G), with_options().evaluate(X), strict=True))
+    assert np.array_equal(again.measure(X), with_options().measure(X))
+    assert own.evaluate(X, return_as_dictionary=True).keys() == {"F", "G"}
+
+
+def test_threads_are_kept_by_copies():
+    own = with_options()
+    assert own.n_threads == 1
+    own.n_threads = np.int64(2)
+    for twin in (copy.deepcopy(own), pickle.loads(pickle.dumps(own))):
+        assert twin.n_threads == 2
+
+
+def test_arrays_of_objects_are_what_they_hold():
+    own = with_options()
+    X = own.nodes(0, 10)
+    for given in (X.astype(object), X.astype(float).astype(object), X.tolist()):
+        assert np.array_equal(own.evaluate(given)[0], own.evaluate(X)[0])
+    assert own.n_unique == 10
+    strings = BitStringProblem(TABLE, [KAnonymity()])
+    bits = strings.sample(5, np.random.default_rng(0))
+    assert np.array_equal(strings.evaluate(bits.astype(object)), strings.evaluate(bits))
+
+
+def test_constraints_may_be_an_objective():
+    own = with_options()
+    res = minimize(ConstraintsAsObjective(own), nsga2(), ("n_gen", 5), seed=1, verbose=True)
+    assert res.F.shape[1] == 3
+    F, G = own.evaluate(res.X)
+    assert np.array_equal(res.F, np.column_stack([np.maximum(G, 0), F]))
+    assert own.to_frame(res)["feasible"].tolist() == (res.F[:, 0] == 0).tolist()
+    front = ConstraintsAsObjective(own).pareto_front()
+    assert np.array_equal(front, np.column_stack([np.zeros(len(own.pareto_front())), own.pareto_front()]))
+
+
+@pytest.mark.parametrize("rule", [0, 5, Violating(20)], ids=repr)
+def test_frames_tell_what_is_suppressed_and_what_is_feasible(rule, monkeypatch):
+    own = with_options(suppression=rule, constraints=[KAnonymity() >= 3, DistinctLDiversity("s") >= 2])
+    X = own.nodes(0, own.n_nodes)
+    G = own.evaluate(X, return_values_of=["G"])
+    counts = [own.equivalence_classes(x).n_suppressed[0] for x in X]
+    # All of it is remembered.
+    monkeypatch.setattr(LatticeProblem, "_measure", lambda self, X: pytest.fail("measured again"))
+    shown = own.to_frame(X)
+    assert list(shown.columns) == ["a", "b", "c", "k", "GLM", "l", "suppressed", "feasible"]
+    assert [str(dtype) for dtype in shown.dtypes] == [*["int64"] * 4, "float64", "int64", "int64", "bool"]
+    assert shown["suppressed"].tolist() == counts
+    assert shown["feasible"].tolist() == (G <= 0).all(axis=1).tolist()
+    assert 0 < shown["feasible"].sum() < len(X)
+    assert (shown["suppressed"] > 0).any() == (rule != 0)
+
+
+def test_quasi_identifiers_may_be_named_like_columns_of_a_frame():
+    own = with_options(["suppressed", "feasible", "k"])
+    shown = own.to_frame(own.nodes(0, 4))
+    assert list(shown.columns) == [
+        "suppressed", "feasible", "k", "k (objective)", "GLM", "l", "suppressed (measured)", "feasible (measured)",
+    ]  # fmt: skip
+    assert shown.iloc[:, :3].to_numpy().tolist() == own.nodes(0, 4).tolist()

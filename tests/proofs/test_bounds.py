@@ -1,14 +1,11 @@
 """Bounds of measures: broken on purpose, and exactly on their edge."""
 
-from functools import cache
-
 import numpy as np
 import pandas as pd
 import pytest
-from limits import limited
 from pymoo.optimize import minimize
 from strategies import one_class_each, raw, times
-from tasks import KINDS, STATED, Task, found, invented, values_of
+from tasks import KINDS, Task, found, invented
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.engine import DistinctTuples, Grouper
@@ -18,65 +15,6 @@ from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import AtMost, Hierarchy, Microdata, Violating
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
-
-LOSS = "pymoo_anon.objectives.loss"
-
-
-@cache
-def finite_values(seed, objective):
-    """Return an objective's finite values, each once and ascending."""
-    values = values_of(invented(seed), [objective], suppression=limit_of(seed))
-    return np.unique(values[np.isfinite(values)])
-
-
-def limit_of(seed):
-    return [0, 3][seed % 2]
-
-
-def planted(seed, objective, constrained):
-    """Build a problem with a front that depends on an objective's bounds."""
-    table, limit = invented(seed), limit_of(seed)
-    partner = KAnonymity() if type(objective).__module__.startswith(LOSS) else GeneralLossMetric()
-    if not constrained:
-        return Task(table, [objective, partner], [], limit)
-    share = [0.25, 0.5, 0.75, 0.9, 0.97][seed % 5]
-    bound = float(np.quantile(finite_values(seed, objective), share))
-    others = [KAnonymity(), GeneralLossMetric(), NormalizedWeightedPenalty()]
-    if getattr(objective.bounding, "by_size", False):
-        # k itself would be the threshold.
-        others = others[1:]
-    if objective.bounding.floor_rises:
-        # Such floors help only if an objective has one, too.
-        others = [KAnonymity(), ClassificationMetric("s0"), Discernibility()]
-    chosen = [one for one in others if type(one) is not type(objective)][:2]
-    return Task(table, chosen, [(objective, objective.maximize, bound)], limit)
-
-
-@pytest.mark.parametrize("constrained", [False, True], ids=["objective", "constraint"])
-@pytest.mark.parametrize(("objective", "method"), STATED, ids=str)
-def test_a_wrong_bound_is_found_out(monkeypatch, objective, method, constrained):
-    """Break each bound once, and expect an inexact front."""
-    family = objective.bounding
-
-    def is_exact(seed):
-        task = planted(seed, objective, constrained)
-        worse = np.ptp(finite_values(seed, objective)) * [0.1, 0.3, 1.0][seed % 3]
-        worse = np.ceil(worse) if objective.whole else worse
-        if objective.maximize and not family.has_floor:
-            worse = -worse
-        worse = {"values_of": -2, "reach": 2}.get(method, worse)
-
-        def broken(self, *arguments):
-            return getattr(family, method)(self, *arguments) + worse
-
-        problem = task.problem
-        with monkeypatch.context() as patch:
-            patch.setattr(type(objective), "bounding", type("Broken", (family,), {method: broken}))
-            # One batch would cover most nodes of a small lattice.
-            res = minimize(problem, limited(batch=1), seed=seed)
-        return np.array_equal(found(res, problem), task.front)
-
-    assert not all(map(is_exact, range(60)))
 
 
 def test_constraints_need_no_bounds_and_objectives_do():

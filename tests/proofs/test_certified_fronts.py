@@ -5,13 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from strategies import promised
 from tasks import BOUNDED, any_tasks, check_certified, found, minimal, sorted_rows, tasks
 
 from pymoo_anon.algorithms import BranchAndBound, ExhaustiveSearch
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import *
-from pymoo_anon.proofs import IntervalProof
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
 
@@ -41,19 +39,6 @@ def test_the_certified_front_is_that_of_exhaustive_search(kinds, rule, data, see
     problem = task.problem
     check_certified(problem, task.front, seed)
     np.testing.assert_array_equal(found(minimize(problem, ExhaustiveSearch()), problem), task.front)
-
-
-@promised(180, 1.5)
-@given(any_tasks())
-def test_a_lattice_that_is_not_stored_has_the_same_front(task):
-    problem = task.problem
-    proof = minimize(problem, BranchAndBound(max_bytes=1), seed=0).algorithm.proof
-    assert proof.certified
-    assert isinstance(proof, IntervalProof)
-    assert proof.n_undecided == len(proof.open_bounds()) == 0
-    np.testing.assert_array_equal(sorted_rows(proof.F), task.front)
-    if len(proof.X):
-        np.testing.assert_array_equal(problem.compute(proof.X), proof.F)
 
 
 stored_or_not = pytest.mark.parametrize("max_bytes", [2 << 30, 1], ids=["stored", "intervals"])

@@ -253,5 +253,5 @@ def test_little_memory_and_small_tables_find_the_same():
     """Choose parts by depth, and walk without the first tabled attribute."""
     for seed in range(330, 350):
         problem = random_problem(seed)
-        proof = prove(problem, max_bytes=1 << 12, table_bytes=1 << 8)
+        proof = prove(problem, max_bytes=(1 << 12, 1)[seed % 2], table_bytes=1 << 8)
         np.testing.assert_allclose(in_order(proof.F), in_order(front_of_all(problem)), rtol=1e-7)

@@ -132,51 +132,15 @@ def test_duckdb_writes_each_distinct_row_once(tmp_path):
     assert not engines._repeated(heading, np.array([3]), tmp_path / "out.csv")
 
 
-def test_a_table_of_different_rows_is_not_counted():
-    frame = pd.DataFrame({"q": [17, 17, 18, 18], "town": ["Bonn"] * 4, "s": list("abab")})
-    for rows, are_few in ((frame, False), (pd.concat([frame, frame]), True)):
-        problem = LatticeProblem(Microdata.from_frame(rows, QUASI, "s"), [KAnonymity()])
-        assert recode(rows, problem, [0, 0], Asked())._are_few == are_few
-
-
-def test_objects_that_are_equal_and_written_in_two_ways_stay_two():
+def test_objects_that_are_equal_and_written_in_two_ways_stay_two(monkeypatch):
+    # Two rows a block.
+    monkeypatch.setattr(frames, "_FEW_CELLS", 6)
     values = [1, 1.0, True, Decimal("1.0"), Decimal("1.00"), 1] * 3
     frame = pd.DataFrame({"q": 17, "town": "Bonn", "kept": pd.Series(values, dtype=object)})
     problem = LatticeProblem(Microdata.from_frame(frame, QUASI), [KAnonymity()])
     made = recode(frame, problem, [0, 0], Asked(keep={"kept": "it is kept as drawn"}))
     assert len(made._rows) == 5
     assert sorted(map(str, made.frame.kept)) == sorted(map(str, values))
-
-
-columns_of = {
-    "n": st.sampled_from([1, 2, 3]),
-    "x": st.sampled_from([0.5, None, 2.0]),
-    "s": st.sampled_from(["a", "b", None]),
-    "o": st.sampled_from([1, 1.0, True, "a", None]),
-}
-
-
-@given(
-    rows=st.lists(st.fixed_dictionaries(columns_of), max_size=12),
-    names=st.lists(st.sampled_from([*columns_of]), min_size=1, unique=True),
-    cells=st.integers(1, 40),
-)
-def test_rows_of_pandas_are_grouped_in_blocks_as_by_a_dictionary(rows, names, cells):
-    dtypes = {"n": "int64", "x": "float64", "s": "str", "o": object}
-    frame = pd.DataFrame({name: pd.Series([row[name] for row in rows], dtype=dtypes[name]) for name in names})
-    expected = {}
-    for row in rows:
-        # Objects count as they are written.
-        key = tuple((type(row[name]), row[name]) if name == "o" else row[name] for name in names)
-        first, n = expected.get(key, (row, 0))
-        expected[key] = first, n + 1
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frames, "_FEW_CELLS", cells)
-        found = frames.renamed(frame).grouped().frame.to_native()
-    assert found[frames.COUNT].tolist() == [n for _, n in expected.values()]
-    for alias, name in zip([*found][:-1], names, strict=True):
-        cells = [None if pd.isna(cell) else cell for cell in found[alias]]
-        assert [*map(repr, cells)] == [repr(first[name]) for first, _ in expected.values()]
 
 
 def test_a_release_of_pandas_takes_no_memory_that_it_can_do_without():

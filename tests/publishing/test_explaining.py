@@ -155,21 +155,15 @@ def test_the_people_are_counted_one_by_one(row):
 def test_the_steps_lead_to_rows_of_the_result_also_where_some_break_a_constraint():
     problem = LatticeProblem(invented(1), [K, GLM], constraints=[K >= 4])
     X = problem.nodes(0, problem.n_nodes)
-    choice = problem.front(X).choose()
-    for step in explain(problem, X, choice).steps:
+    for step in explain(problem, X, problem.front(X).choose()).steps:
         values = problem.natural(problem.evaluate(X[[step.row]], return_values_of=["F"]))[0]
         assert dict(step.values) == dict(zip(["k", "GLM"], values.tolist(), strict=True))
-        assert step.gains["k"] == step.values["k"] - choice.values["k"]
-        assert step.gains["GLM"] == choice.values["GLM"] - step.values["GLM"]
-        assert step.gains[step.better_in] > 0
 
 
 def test_two_measures_of_one_name_are_told_apart():
-    objectives = [DistinctLDiversity("s0"), DistinctLDiversity("s1"), GLM]
-    problem = LatticeProblem(invented(1), objectives)
-    X = problem.pareto_set()
-    explanation = explain(problem, X, problem.front(X).choose())
-    assert [step.better_in for step in explanation.steps] == ["l of s0", "l of s1"]
+    problem = LatticeProblem(invented(1), [DistinctLDiversity("s0"), DistinctLDiversity("s1"), GLM])
+    front = problem.front(problem.pareto_set())
+    assert [step.better_in for step in explain(problem, front, front.choose()).steps] == ["l of s0", "l of s1"]
 
 
 def test_steps_of_infinite_values():

@@ -67,23 +67,6 @@ def test_the_reasons_tell_how_coarse_columns_are():
     ]
 
 
-def test_rows_are_unique_by_what_is_released():
-    before = release(
-        FRAME, PROBLEM, [0], keep={"height": "sizes of clothes are studied", "city": None}, drop=["weight", "score"]
-    )
-    after = release(FRAME, PROBLEM, [0], keep={"height": Kept(round=1000), "city": None}, drop=["weight", "score"])
-    unique = [dict(zip(one.uniqueness["columns"], one.uniqueness.unique, strict=True)) for one in (before, after)]
-    assert unique[0]["kept columns"] > unique[1]["kept columns"] == 0
-
-
-def test_what_is_no_danger_once_it_is_coarse_needs_no_reason():
-    frame = FRAME.assign(salary=[1000 + 13 * i for i in range(N)])
-    rest = {"drop": ["height", "weight", "city", "score"]}
-    with pytest.raises(ValueError, match="keep must say why 'salary' is released as it is"):
-        release(frame, PROBLEM, [0], keep=["salary"], **rest)
-    release(frame, PROBLEM, [0], keep={"salary": Kept(round=500)}, **rest)
-
-
 def test_columns_that_single_rows_out_together_need_a_reason():
     frame = FRAME.assign(weight=[50 + i // 4 for i in range(N)])
     rest = {"drop": ["city", "score"]}

@@ -124,7 +124,12 @@ def test_whole_columns_beside_it_are_the_best_of_all_nodes_at_equal_k():
     said = explain(own, [x], own.front([x]).choose(row=0))
     assert said.local[0] == str(found)
     assert said.local[1].startswith("k does not protect illness, and small classes share one value of it more often")
+    x = own.x_of(600)
+    said = explain(own, [x], own.front([x]).choose(row=0))
+    assert [line.partition("; ")[2] for line in said.levels] == ["everybody has *"] * 3
+    assert said.local[0].endswith(": as much.")
     asked = local_problem(constraints=[DistinctLDiversity("illness") >= 2])
+    x = own.x_of(6)
     assert len(explain(asked, [x], asked.front([x]).choose(row=0)).local) == 1
 
 

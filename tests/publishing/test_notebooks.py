@@ -93,11 +93,3 @@ def test_a_release_shows_its_claims_and_no_row():
     assert rows[1] == ["&lt;odd&gt;", "0.5", "", "not recounted"]
     assert [row[3] for row in rows] == ["yes", "not recounted", "yes"]
     assert "p1" not in MADE._repr_html_()
-
-
-def test_a_front_shows_its_points():
-    front = PROBLEM.front([[0, 0], [1, 0], [1, 1]])
-    caption, headings, rows = cells(front._repr_html_())
-    assert caption == "Front of 3 points"
-    assert headings[:3] == ["row", "&lt;b&gt;&amp;\\n", "z"]
-    assert sorted(row[0] for row in rows) == ["0", "1", "2"]

@@ -8,8 +8,6 @@ from decimal import Decimal
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from persons import FRAMES
 from raw_tables import raw_problem
 from test_release import HIERARCHIES, HOSPITAL, KEPT, ROLES, hospital
@@ -57,13 +55,6 @@ def test_rows_that_kept_columns_make_unique_are_counted_and_said():
 
 
 def test_that_nobody_is_unique_is_said_of_all_released_columns_alone():
-    """Count half of the rows as unique by class and diagnosis together."""
-    made = release(HOSPITAL, hospital(suppression=4), [1, 1], drop=["name", "born", "weight"])
-    assert made.uniqueness.values.tolist() == [["all released columns", 6, 12], ["sensitive columns", 0, 12]]
-    assert made.verdict == (
-        "What was promised holds. 6 of 12 rows (50.0 %) are unique by all released columns. Dropped: name, born, "
-        "weight and patient."
-    )
     problem = LatticeProblem(Microdata.from_frame(HOSPITAL, HIERARCHIES), [K], suppression=4)
     rest = {"drop": [name for name in HOSPITAL if name not in HIERARCHIES]}
     made = release(HOSPITAL, problem, [1, 1], **rest)
@@ -75,21 +66,6 @@ def test_that_nobody_is_unique_is_said_of_all_released_columns_alone():
         "What was promised holds. Released anyway, although k is 1 where at least 2 is required: it is only a test. 1 "
         "of 12 rows (8.3 %) is unique by all released columns."
     )
-
-
-@given(data=st.data())
-def test_unique_rows_are_those_that_a_loop_finds(data):
-    n = data.draw(st.integers(2, 12))
-    cells = st.lists(st.sampled_from(["a", "b", "c", None]), min_size=n, max_size=n)
-    columns = {name: data.draw(cells) for name in ("one", "other")}
-    frame = pd.DataFrame({"q": data.draw(st.lists(st.sampled_from(["1", "2"]), min_size=n, max_size=n)), **columns})
-    keep = dict.fromkeys(columns, "to count them in this test")
-    made = release(frame, raw_problem(frame[["q"]]), [data.draw(st.integers(0, 1))], keep=keep, anyway=ANYWAY)
-    for by, unique in zip((["q", "one", "other"], ["one", "other"]), made.uniqueness.unique, strict=True):
-        rows = list(
-            made.frame[by].astype(object).where(made.frame[by].notna(), None).itertuples(index=False, name=None)
-        )
-        assert unique == sum(rows.count(row) == 1 for row in rows)
 
 
 DAYS = [datetime.date(2024, 1, day) for day in (1, 2)]
@@ -201,12 +177,8 @@ L = DistinctLDiversity("diagnosis")
 
 def test_a_point_below_a_requirement_is_released_only_by_name_of_the_option():
     problem = hospital([K, L], constraints=[K >= 4, TCloseness("diagnosis") <= 0.9], suppression=1)
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match="misses what is required: k is 3 where at least 4 is required; anyway="):
         release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
-    assert str(caught.value) == (
-        "the point misses what is required: k is 3 where at least 4 is required; anyway='REASON', on the "
-        "command line --anyway REASON, releases it nevertheless"
-    )
     made = release(HOSPITAL, problem, [1, 1], suppressed="drop", anyway=ANYWAY, **ROLES)
     assert made.exceptions == ("k is 3 where at least 4 is required",)
     assert made.claims.holds.tolist() == [True] * 3

@@ -184,6 +184,8 @@ def test_page_and_script_show_the_same(made, data):
     (member,) = (member for member in data["members"] if member["point"] == CHOSEN + 1)
     for view, sentences in member["words"].items():
         assert page.sentences[view] == sentences
+    # The measures are told in words.
+    assert any(text.startswith("The fewest rows of a class") for text in page.texts)
 
 
 def test_every_chart_has_its_table(made, data):
@@ -328,13 +330,6 @@ def test_what_was_required_decides_what_is_met(tmp_path):
         if member["verdict"] == "not met":
             assert member["words"]["decision"][0] == f"Not met: k >= 60 (it has {ks[member['point']]:,})."
     assert {"met", "not met"} == {member["verdict"] for member in data["members"]}
-
-
-def test_bars_of_classes_below_what_is_required_are_told_apart(tmp_path):
-    data = payload(report(tmp_path / "r.html", require=[KAnonymity() >= 30]))
-    for row in range(len(X)):
-        for name, _, _, kind in rows_of(data, "sizes", row):
-            assert kind == ("large enough" if int(name.split("–")[0].replace(",", "")) >= 30 else "too small")
 
 
 def test_the_journalist_counts_in_the_population(tmp_path):
@@ -511,13 +506,6 @@ def test_records_at_risk_and_what_can_be_inferred_are_counted_in_the_released_ro
         assert [cells[3:6] for cells in worst] == [
             [int(own["size"]), own["likeliest"], cell_of(own["share"])] for _, own in found.head(10).iterrows()
         ]
-
-
-def test_the_measures_and_the_loss_are_told_in_words(made):
-    page = read(made)
-    assert any(text.startswith("The fewest rows of a class") for text in page.texts)
-    (row,) = (row for row in page.tables["front"] if row[-1] == "chosen")
-    assert page.sentences["utility"][0].startswith(f"{row[4]} of the detail in the quasi-identifiers is lost.")
 
 
 def test_counts_in_the_release_stand_beside_those_of_its_neighbours(data):

@@ -3,20 +3,16 @@
 import base64
 import hashlib
 import re
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
 from persons_of_a_report import BRACES, DOTTED, HOSTILE, SCRIPT, X, frame, payload, problem, read, report, subject_of
-from pymoo.optimize import minimize
-from raw_tables import raw_problem
 from strategies import times
 
-from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.publishing import Kept, codebook, evidence, release, write_report
+from pymoo_anon.publishing import Kept, codebook, evidence, release
 from pymoo_anon.publishing.report.charts import charts
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
 
@@ -191,17 +187,6 @@ def test_nobody_outside_learns_who_was_suppressed_or_what_was_generalized(tmp_pa
         assert len(files) == 1
 
 
-def test_outsiders_see_no_raw_value(tmp_path):
-    """Allow raw values in the codebook alone, which explains the labels."""
-    made = outside(tmp_path / "r.html", of_people(people()))
-    page = read(made)
-    book = {text for row in page.tables["codebook"] for text in row}
-    assert not [text for text in told(made) if "raw town" in text and text not in book]
-    assert "region 1" in "\n".join(told(made))
-    internal = "\n".join(told(report(tmp_path / "i.html", of_people(people()), POINTS, 2)))
-    assert "raw town 3" in internal
-
-
 @pytest.mark.parametrize("how", ["mark", "drop"])
 def test_outsiders_count_the_released_rows(tmp_path, how):
     """Count marked rows as released, and mention dropped rows nowhere."""
@@ -285,51 +270,3 @@ def test_what_is_said_of_the_release_stands_outside_but_for_the_raw_file(tmp_pat
         made = report(tmp_path / "r.html", external=external, **said)
         texts = read(made).texts
         assert all((words in texts) == (not external or words != "raw.csv") for words in said.values())
-
-
-# ---------------------------------------------------------------- six persons
-
-ZIPS = ["q1", "q1", "q2", "q2", "q2", "q2"]
-
-
-def least_loss(ill):
-    """Return table, problem and proven front, given the two cancer patients."""
-    illness = iter(["flu", "cold", "gout", "asthma"])
-    frame = pd.DataFrame({"zip": ZIPS, "illness": ["cancer" if i in ill else next(illness) for i in range(6)]})
-    constraints = [KAnonymity() >= 2, DistinctLDiversity("illness") >= 2]
-    problem = LatticeProblem(raw_problem(frame, "illness").table, [GeneralLossMetric()], constraints=constraints)
-    res = minimize(problem, BranchAndBound(), seed=1)
-    assert res.algorithm.certified
-    return frame, problem, np.atleast_2d(res.X)
-
-
-def test_a_proven_optimum_tells_nothing_to_outsiders(tmp_path):
-    """Hide the optimality of `*`, which reveals both cancers in q1 (Wong et al. 2007)."""
-    ways = list(combinations(range(6), 2))
-    assert len(ways) == 15
-    frame, problem, X = least_loss((0, 1))
-    choice = problem.front(X).choose()
-    made = release(frame, problem, choice)
-    inside = evidence(problem, X, choice, made, checksums={}, search={"certified": True})
-    assert made.frame.zip.tolist() == ["*"] * 6
-
-    # The evidence says: proven, k >= 2, l >= 2, least loss, and the point.
-    assert inside["search"]["certified"]
-    assert [(one["measure"], one["bound"]) for one in inside["settings"]["constraints"]] == [("k", 2), ("l", 2)]
-    point = inside["front"][inside["chosen"]["place"]]["x"]
-    fitting = [ill for ill in ways if least_loss(ill)[2][0].tolist() == point]
-    assert fitting == [(0, 1)]
-
-    # The report for outsiders is the same in every way in which the released rows may have come about.
-    told = set()
-    for ill in ways:
-        other, own, _ = least_loss(ill)
-        again = release(other, own, [1], anyway="it is only a test")
-        assert sorted(again.frame.illness) == sorted(made.frame.illness)
-        front = own.front([[1]])
-        checksums = {"input": {"raw.csv": hashlib.sha256(other.to_csv().encode()).hexdigest()}}
-        searched = {"seed": 1, "certified": True}
-        inside = evidence(own, front, front.choose(row=0), again, checksums=checksums, search=searched)
-        write_report(tmp_path / "report.html", front, front.choose(row=0), external=True, evidence=inside)
-        told.add((tmp_path / "report.html").read_bytes())
-    assert len(told) == 1

@@ -10,21 +10,17 @@ from exact_cases import case
 from exact_twins import LocalRelease, exact
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import at_levels
 
 from pymoo_anon.comparison import (
-    BreachProbability,
     ClassSize,
     Coverage,
-    DistinctValues,
-    SensitiveCount,
     TupleLoss,
     TupleUtility,
     compare,
     worst_off,
 )
 from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import DeltaPresence, LeastPresence, Precision
+from pymoo_anon.objectives import DeltaPresence, LeastPresence
 from pymoo_anon.table import LocalGeneralization
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -95,51 +91,6 @@ def test_every_measure_is_the_float_next_to_what_the_rows_say(seed, share):
     found = {repr(one): float(one.evaluate(classes)[0]) for one in asked}
     assert found == {repr(one): float(exact(release, one)) for one in asked}
     assert len(asked) == 36
-
-
-def as_cells(table, generalization):
-    """Convert a generalization of the lattice to cells.
-
-    Each cell is the node with the values of its group.
-    """
-    columns = []
-    for j, (name, hierarchy) in enumerate(table.quasi_identifiers.items()):
-        groups = generalization.groups[name]
-        level = next(i for i, own in enumerate(hierarchy.groups) if np.array_equal(own, groups))
-        columns.append(hierarchy.nodes.ancestors[level, table.tuples.codes[:, j]])
-    return LocalGeneralization(table.quasi_identifiers, np.column_stack(columns))
-
-
-@given(SEEDS)
-def test_a_node_of_the_lattice_as_cells_has_the_same_values(seed):
-    """Compare all measures, but precision only if levels are uniform.
-
-    If a group is the same at several levels, its cells count at the lowest of them.
-    """
-    own, rng = rooted(case(seed)), np.random.default_rng(seed)
-    table = own.table
-    levels = [int(rng.integers(0, hierarchy.length + 1)) for hierarchy in table.quasi_identifiers.values()]
-    plain = at_levels(table.quasi_identifiers, levels)
-    uniform = all(
-        hierarchy.nodes.level[hierarchy.nodes.ancestors[level]].min()
-        == hierarchy.nodes.level[hierarchy.nodes.ancestors[level]].max()
-        for hierarchy, level in zip(table.quasi_identifiers.values(), levels, strict=True)
-    )
-    one, other = table.equivalence_classes(plain), table.equivalence_classes(as_cells(table, plain))
-    np.testing.assert_array_equal(one.class_of, other.class_of)
-    for measure in measures(own):
-        if uniform or not isinstance(measure, Precision):
-            assert measure.evaluate(one).tolist() == measure.evaluate(other).tolist(), measure
-    asked = [
-        ClassSize(),
-        BreachProbability(),
-        SensitiveCount("ill"),
-        DistinctValues("ill"),
-        TupleLoss(),
-        TupleUtility(),
-    ]
-    for measure in asked:
-        np.testing.assert_array_equal(measure.measure(one).values, measure.measure(other).values)
 
 
 @given(SEEDS)

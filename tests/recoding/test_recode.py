@@ -1,28 +1,30 @@
 """Local recodings: valid classes, covering cells, and independence of row order."""
 
 from itertools import pairwise, product
-from math import exp, log
 from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 import pytest
+from exact_twins import Release, exact
 from hypothesis import given
 from hypothesis import strategies as st
 from loops import leave_uncompiled
 from processes import python
 from recodings import column, drawn, lost, members_of, trees_of
-from strategies import nested, times
+from strategies import at_levels, nested, times
+from tasks import constraint_of
 
 from pymoo_anon.objectives import *
-from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, moves, recode
+from pymoo_anon.problems.requirements import requirements_of
+from pymoo_anon.recoding import Requirements, moves, recode
 from pymoo_anon.recoding import top_down as splits
 from pymoo_anon.recoding import trees as trees_and_tests
 from pymoo_anon.recoding.bottom_up import bottom_up
 from pymoo_anon.recoding.moves import Classes, fill, relocate, repair
 from pymoo_anon.recoding.top_down import first_split, top_down
 from pymoo_anon.recoding.trees import cells_of_classes
-from pymoo_anon.table import Generalization, Hierarchy, Microdata
+from pymoo_anon.table import Hierarchy, Microdata
 
 VALUES = "abcd"
 
@@ -45,42 +47,31 @@ def microdata(draw, max_rows=24, max_attributes=3, sizes=(1, 2, 3, 4, 5, 6)):
     return table(range(n_rows)), table(order)
 
 
-#: How coarse the sensitive values are at the level between themselves and their root.
 PAIRS = Hierarchy([list(VALUES), ["ab", "ab", "cd", "cd"], ["*"] * 4])
+LEAST, MOST = st.sampled_from([1, 1.5, 2, 2.5, 3]), st.sampled_from([0.1, 0.25, 0.5, 0.75])
+#: A measure of each kind of test, with bounds for it.
+KINDS = [
+    (DistinctLDiversity, LEAST),
+    (EntropyLDiversity, LEAST),
+    (lambda of: RecursiveCLDiversity(of, 1.5), LEAST),
+    (AlphaDeassociation, MOST),
+    (TCloseness, MOST),
+    (lambda of: TCloseness(of, PAIRS), MOST),
+    (lambda of: TCloseness(of, tuple(VALUES)), MOST),
+    (BasicBetaLikeness, LEAST),
+    (EnhancedBetaLikeness, LEAST),
+]
 
 
-def requirement(kind, of, bound, table):
-    """Return a requirement and the equivalent constraint on a measure."""
-    values = table.domain_of(of)
-    least, most = bound
-    pairs, places = PAIRS.groups[:2, PAIRS.encode(values)], np.array([[VALUES.index(value) for value in values]])
-    order = {"groups": places, "n_places": 4}
-    number, limit, asked, measure = {
-        "distinct": (RequirementKind.DISTINCT, least, {}, lambda: DistinctLDiversity(of)),
-        "entropy": (RequirementKind.ENTROPY, least, {}, lambda: EntropyLDiversity(of)),
-        "recursive": (RequirementKind.RECURSIVE, least, {"c": (3, 2)}, lambda: RecursiveCLDiversity(of, 1.5)),
-        "alpha": (RequirementKind.ALPHA, most, {}, lambda: AlphaDeassociation(of)),
-        "t": (RequirementKind.TREE, most, {}, lambda: TCloseness(of)),
-        "hierarchical t": (RequirementKind.TREE, most, {"groups": pairs}, lambda: TCloseness(of, PAIRS)),
-        "ordered t": (RequirementKind.ORDER, most, order, lambda: TCloseness(of, tuple(VALUES))),
-        "beta": (RequirementKind.BETA, least, {}, lambda: BasicBetaLikeness(of)),
-        "enhanced beta": (RequirementKind.ENHANCED_BETA, least, {}, lambda: EnhancedBetaLikeness(of)),
-    }[kind]
-    constraint = measure() >= limit if measure().maximize else measure() <= limit
-    return ColumnRequirement(number, of, limit, **asked), constraint
+@st.composite
+def constraints(draw, kinds=KINDS):
+    make, bounds = draw(st.sampled_from(kinds))
+    return constraint_of(make(draw(st.sampled_from(["s0", "s1"]))), draw(bounds))
 
 
-KINDS = ["distinct", "entropy", "recursive", "alpha", "t", "hierarchical t", "ordered t", "beta", "enhanced beta"]
-
-some_requirements = st.lists(
-    st.tuples(
-        st.sampled_from(KINDS),
-        st.sampled_from(["s0", "s1"]),
-        st.tuples(st.sampled_from([1, 1.5, 2, 2.5, 3]), st.sampled_from([0.1, 0.25, 0.5, 0.75])),
-    ),
-    min_size=1,
-    max_size=2,
-)
+def required(table, k, asked):
+    """Return the tests of k and some constraints."""
+    return Requirements(k, requirements_of(asked, table.tuples)).tests(table.tuples, trees_of(table))
 
 
 def nodes_of(table):
@@ -91,47 +82,16 @@ def cells_by_tuple(table, cells):
     return {tuple(codes): tuple(own) for codes, own in zip(table.tuples.codes.tolist(), cells.tolist(), strict=True)}
 
 
-def histogram(table, column, members):
-    """Count each value of a column in some tuples."""
-    own = table.tuples.columns[column].histogram()[members].sum(axis=0)
-    return dict(zip(table.domain_of(column), own.tolist(), strict=True))
-
-
-def plainly_holds(kind, column, bound, table, members):
-    """Tell whether tuples meet a requirement, or None if rounding decides."""
-    own, whole = histogram(table, column, members), histogram(table, column, slice(None))
-    n, rows = sum(own.values()), sum(whole.values())
-    ranked = sorted(own.values(), reverse=True)
-    if kind == "distinct":
-        return sum(count > 0 for count in ranked) >= bound[0]
-    if kind == "recursive":
-        rank = int(np.ceil(bound[0]))
-        return rank <= 1 or ranked[0] < 1.5 * sum(ranked[rank - 1 :])
-    if kind == "entropy":
-        found = exp(-sum(count / n * log(count / n) for count in ranked if count))
-        return None if abs(found - bound[0]) < 1e-9 else found >= bound[0]
-    if kind == "alpha":
-        return ranked[0] / n <= bound[1]
-    if kind in ("t", "hierarchical t", "ordered t"):
-        if kind == "ordered t":
-            gaps = np.cumsum([own.get(value, 0) / n - whole.get(value, 0) / rows for value in VALUES])
-            found = np.abs(gaps[:-1]).sum() / 3
-        else:
-            levels = [list(VALUES)] if kind == "t" else [list(VALUES), ["ab", "cd"]]
-            extra = [
-                sum(own.get(value, 0) / n - whole.get(value, 0) / rows for value in group)
-                for level in levels
-                for group in level
-            ]
-            found = sum(one for one in extra if one > 0) / len(levels)
-        return None if abs(found - bound[1]) < 1e-9 else found <= bound[1]
-    gains = [own[value] * rows / (n * whole[value]) - 1 for value in own if own[value]]
-    logs = [-log(whole[value] / rows) for value in own if own[value]]
-    if any(abs(gain - bound[0]) < 1e-9 for gain in gains):
-        return None
-    if kind == "enhanced beta" and any(gain > most + 1e-12 for gain, most in zip(gains, logs, strict=True)):
-        return False
-    return max(gains) <= bound[0]
+def plainly_holds(constraint, table, members):
+    """Tell whether tuples keep a constraint, or None if rounding decides."""
+    measure, of = constraint.objective, table.tuples.columns[constraint.objective.column]
+    is_member = np.isin(np.arange(len(table.tuples)), members)
+    kept = np.repeat(np.repeat(is_member, np.diff(of.starts)), of.counts)
+    rows = [{measure.column: table.domain_of(measure.column)[code]} for code in np.repeat(of.values, of.counts)]
+    more = float(exact(Release(rows, {}, {}, kept.tolist()), measure)) - constraint.bound
+    if abs(more) < 1e-9:
+        return True if isinstance(measure, DistinctLDiversity | RecursiveCLDiversity | AlphaDeassociation) else None
+    return (more > 0) == measure.maximize
 
 
 @pytest.mark.parametrize("structure", ["sizes", "direct"])
@@ -140,15 +100,14 @@ def plainly_holds(kind, column, bound, table, members):
     tables=microdata(),
     k=st.integers(1, 6),
     price=st.sampled_from([0.0, 0.7, 5.0]),
-    asked=some_requirements,
+    asked=st.lists(constraints(), min_size=1, max_size=2),
     n=st.sampled_from([0, 0, 30]),
 )
 def test_every_class_holds_what_is_required(method, structure, tables, k, price, asked, n):
     table, other = tables
     ways = {"price": price, "method": method, "structure": structure, "n_improvements": n}
     nodes, trees = nodes_of(table), trees_of(table)
-    tests = Requirements(k, [requirement(*one, table)[0] for one in asked]).tests(table.tuples, trees)
-    cells = recode(trees, tests, **ways)
+    cells = recode(trees, required(table, k, asked), **ways)
     assert cells.dtype == np.int32
     assert cells.shape == table.tuples.codes.shape
     for j, own in enumerate(nodes):
@@ -156,34 +115,31 @@ def test_every_class_holds_what_is_required(method, structure, tables, k, price,
         assert np.all((own.first[cells[:, j]] <= position) & (position < own.stop[cells[:, j]]))
     classes = members_of(cells)
     whole = list(range(len(table.tuples)))
-    if table.tuples.n_rows < k or not all(plainly_holds(*one, table, whole) for one in asked):
-        if not any(plainly_holds(*one, table, whole) is None for one in asked):
+    if table.tuples.n_rows < k or not all(plainly_holds(one, table, whole) for one in asked):
+        if not any(plainly_holds(one, table, whole) is None for one in asked):
             assert len(classes) == 1
     else:
         assert min(table.tuples.counts[members].sum() for members in classes) >= k
-        assert not any(plainly_holds(*one, table, members) is False for one in asked for members in classes)
+        assert not any(plainly_holds(one, table, members) is False for one in asked for members in classes)
     # Rows in another order.
-    again = trees_of(other)
-    tests = Requirements(k, [requirement(*one, other)[0] for one in asked]).tests(other.tuples, again)
-    assert cells_by_tuple(other, recode(again, tests, **ways)) == cells_by_tuple(table, cells)
+    again = recode(trees_of(other), required(other, k, asked), **ways)
+    assert cells_by_tuple(other, again) == cells_by_tuple(table, cells)
 
 
-@given(tables=microdata(max_rows=12), asked=some_requirements.map(lambda asked: asked[:1]))
-def test_requirements_decide_as_the_measures_do(tables, asked):
+@pytest.mark.parametrize("kind", range(len(KINDS)))
+@given(tables=microdata(max_rows=12), data=st.data())
+def test_requirements_decide_as_the_measures_do(kind, tables, data):
     """Compare kernels on one class with the constraint on the top node."""
-    table, _ = tables
-    trees = trees_of(table)
+    (table, _), asked = tables, data.draw(constraints([KINDS[kind]]))
+    trees, tests = trees_of(table), required(table, 1, [asked])
     for rows in (slice(None), slice(0, 3)):
-        own, constraint = requirement(*asked[0], table)
-        tests = Requirements(1, [own]).tests(table.tuples, trees)
         members = np.arange(len(trees.rows))[rows]
         kept = tests.subset(members).keeps_whole(trees.rows[members])
-        expected = plainly_holds(*asked[0], table, trees.places[members])
+        expected = plainly_holds(asked, table, trees.places[members])
         assert expected is None or kept == expected
-    tops = {name: (h.groups[-1], h.labels[-1]) for name, h in table.quasi_identifiers.items()}
-    one_class = Generalization({q: own for q, (own, _) in tops.items()}, {q: own for q, (_, own) in tops.items()})
-    broken = constraint.broken(table.equivalence_classes(one_class))
-    assert Requirements(1, [own]).tests(table.tuples, trees).keeps_whole(trees.rows) == (not broken[0])
+    hierarchies = table.quasi_identifiers
+    one_class = at_levels(hierarchies, [hierarchy.length for hierarchy in hierarchies.values()])
+    assert tests.keeps_whole(trees.rows) == (not asked.broken(table.equivalence_classes(one_class))[0])
 
 
 @given(tables=microdata(), k=st.integers(1, 6))

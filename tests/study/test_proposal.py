@@ -77,8 +77,8 @@ def test_the_name_of_a_column_of_texts_is_no_title():
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([["Total", None, None, 40, None]], "1 row holds nothing in most columns but 'Total', '40': totals"),
-        ([[None] * 5] * 2, "2 rows hold nothing in most columns: totals"),
+        ([["Total", None, None, 40, None]], "1 row holds nothing in most columns but 'Total', '40'. If they are"),
+        ([[None] * 5] * 2, "2 rows hold nothing in most columns. If they are totals"),
         ([["Source: the office", *[None] * 4], [None] * 5], "2 rows hold nothing in most columns but 'Source"),
         # Two in five columns are mostly enough, and many such rows are no accident.
         ([[None, None, 3, "x", "y"]], ""),

@@ -66,6 +66,7 @@ COLUMNS = {
     "scale": st.sampled_from(["never", "Rarely", "sometimes", "often", "always", "n/a", "Always"]),
     "words": WORDS | st.sampled_from(["a | b", "a", "b", "other"]),
     "truth": st.booleans(),
+    "truth and numbers": st.booleans() | st.integers(2, 9) | st.floats(2, 4),
 }
 
 
@@ -222,7 +223,7 @@ def test_days_of_a_year_or_so_get_a_row_each():
     ("values", "kind", "reason"),
     [
         ([20210305, 20191128.0], "dates", "dates (year, month, day) from 2019-11-28 to 2021-03-05"),
-        ([1, 2, 3], "categories", "3 categories; 2 groups"),
+        ([1, 2], "categories", "2 categories"),
         ([True, False], "categories", "2 categories"),
         ([None, math.nan], "categories", "no value at all"),
         (["x", None, ""], "categories", "1 category; a row for missing values"),
@@ -468,8 +469,22 @@ def test_odd_values_are_named_and_never_decide(name):
     assert table.n_groups.tolist() == draft.hierarchy.n_groups.tolist()
 
 
-@pytest.mark.parametrize(("n_odd", "kind"), [(4, "numbers"), (5, "numbers"), (6, "categories")])
-def test_a_kind_is_that_of_95_of_a_hundred_rows(n_odd, kind):
+@pytest.mark.parametrize(
+    ("counts", "reason"),
+    [
+        ({17: 50, 34: 30, 52: 40, 78: 20, 101: 2}, "intervals of 10, 20"),
+        ({17: 50, 34: 30, 52: 40, 78: 20, 101: 20}, "intervals of 10, 20, 100"),
+        # Most rows are 0 at every level, and the others are told apart.
+        ({0: 940, 120: 12, 260: 12, 410: 12, 980: 12, 1337: 12}, "intervals of 50, 200"),
+    ],
+)
+def test_an_interval_that_swallows_nearly_all_rows_is_no_level(counts, reason):
+    draft = draft_hierarchy([*counts], [*counts.values()])
+    assert draft.reason.endswith(f"; {reason}")
+
+
+@pytest.mark.parametrize(("n_odd", "kind"), [(9, "numbers"), (10, "numbers"), (11, "categories")])
+def test_a_kind_is_that_of_90_of_a_hundred_rows(n_odd, kind):
     """Count the share among rows with a value."""
     column = [str(20 + i % 40) for i in range(100 - n_odd)] + ["x"] * n_odd
     for own in (column, column + ["k.A."] * 50 + [None] * 50):

@@ -450,6 +450,38 @@ def test_rows_are_few_where_columns_are_many(monkeypatch):
     assert found_in(frame) == {}
 
 
+def test_a_measurement_decides_only_what_follows_its_order():
+    """Let a weight be told in two units, which have no value in common."""
+    rng = random.Random(2)
+    sex = [rng.choice("FM") for _ in range(900)]
+    weight = [rng.randrange(60, 180) / 2 * (1 if own == "F" else 2.205) + 0.25 for own in sex]
+    rest = {name: [rng.randrange(9) for _ in sex] for name in "xyz"}
+    frame = pd.DataFrame(
+        {"weight": weight, "sex": sex, "heavy": ["yes" if own > 90 else "no" for own in weight], **rest}
+    )
+    assert plainly_decided(frame, "weight", "sex")
+    for kind in KINDS:
+        assert found_in(frame, kind=kind) == {"heavy": "weight"}
+        assert found_in(frame.astype(str), kind=kind) == {"heavy": "weight"}
+    # Codes have no order.
+    codes = frame.assign(weight=[f"c{own}" for own in weight])
+    assert found_in(codes) == {"sex": "weight", "heavy": "weight"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_without_a_value_are_no_evidence(kind):
+    """Leave a second event out where there was no first one."""
+    first = [f"day {i}" if i < 120 else None for i in range(300)]
+    second = [f"day {i + 400}" if i < 60 else None for i in range(300)]
+    frame = pd.DataFrame(
+        {"first": first, "second": second, "x": [i % 7 for i in range(300)], "y": [i % 5 for i in range(300)]}
+    )
+    assert plainly_decided(frame, "first", "second")
+    assert found_in(frame, kind=kind) == {}
+    twice = pd.concat([frame, frame.assign(x=[i % 6 for i in range(300)], y=[i % 4 for i in range(300)])])
+    assert found_in(twice, kind=kind) == {"second": "first"}
+
+
 def test_near_unique_and_rare_values_are_no_evidence():
     n = 500
     frame = pd.DataFrame({"stamp": [*range(n - 5), *range(5)], "sex": [i % 2 for i in [*range(n - 5), *range(5)]]})

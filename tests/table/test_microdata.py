@@ -67,7 +67,7 @@ def test_what_a_table_holds_cannot_be_assigned():
     for one in (table, pickle.loads(pickle.dumps(table)), copy.deepcopy(table), copy.copy(table)):
         with pytest.raises(TypeError, match="does not support item assignment"):
             one.quasi_identifiers["age"] = Hierarchy.flat([1])
-        for name in ("quasi_identifiers", "sensitive", "label", "person", "tuples", "grouper"):
+        for name in ("quasi_identifiers", "sensitive", "label", "person", "tuples", "grouper", "n_left_out"):
             with pytest.raises(AttributeError):
                 setattr(one, name, None)
     given_hierarchies = dict(QUASI)

@@ -55,26 +55,6 @@ def test_loss_is_on_x_and_privacy_on_y_with_natural_signs():
 
 
 @pytest.mark.parametrize(
-    ("objectives", "expected"),
-    [
-        ([K, GLM], ["GLM", "k"]),
-        ([GLM, K], ["GLM", "k"]),
-        ([K, L], ["k", "l"]),
-        ([CM, GLM], ["CM", "GLM"]),
-        ([K, L, GLM], ["GLM", "k", "l"]),
-        ([K, GLM, CM], ["GLM", "k", "CM"]),
-        ([L], ["l"]),
-        ([K, L, CM, GLM], ["CM", "k", "l", "GLM"]),
-        # t is no loss.
-        ([K, L, TCloseness("occupation"), GLM], ["GLM", "k", "l", "t"]),
-    ],
-)
-def test_order_of_the_axes(objectives, expected):
-    picture = picture_of(objectives, [1.0] * len(objectives))
-    assert [axis.short for axis in picture.axes] == expected
-
-
-@pytest.mark.parametrize(
     ("objectives", "words"),
     [
         ([SquaredClassSizes(), GLM, CM], ["general loss", "sum of class sizes", "classification loss"]),

@@ -361,10 +361,7 @@ def _over_one_denominator(numerators: Ints, factors: Sequence[int], denominator:
 
 @lru_cache(maxsize=64)
 def _factors(weights: tuple[float, ...], divisors: tuple[int, ...], n: int) -> tuple[tuple[int, ...], int]:
-    """Return weights / divisors / n over one denominator.
-
-    Weights are the decimals that their floats mean.
-    """
+    """Return weights / divisors / n over one denominator. Weights are the decimals that their floats mean."""
     parts = [meant(weight) / (divisor * n) for weight, divisor in zip(weights, divisors, strict=True)]
     denominator = lcm(*(part.denominator for part in parts))
     return tuple(int(part * denominator) for part in parts), denominator

@@ -306,10 +306,7 @@ class DeltaDisclosure(_FromTable):
 def _places_in_order(
     distance: str | tuple[Hashable, ...] | Hierarchy, values: tuple[Any, ...], kinds: tuple[type, ...]
 ) -> Ints:
-    """Return the places of values in an order.
-
-    The types of the values tell apart cached answers: Python takes True for 1.
-    """
+    """Return the places of values in an order. `kinds` tell cached answers apart: Python takes True for 1."""
     if isinstance(distance, Hierarchy):
         return distance.encode(values)
     if isinstance(distance, str):
@@ -407,10 +404,7 @@ def _distances_in_order(sizes, value_starts, values, counts, totals, n_rows, pla
 
 @njit()
 def _surpluses(sizes, value_starts, values, counts, totals, n_rows):
-    """Return the tuples and the expected share of too frequent values by class.
-
-    The third array is the expected share of all values of a class.
-    """
+    """Return tuples and expected share of too frequent values by class. The third is that of all values."""
     held, offsets, present = np.zeros(len(sizes)), np.zeros(len(sizes)), np.zeros(len(sizes))
     for c in range(len(sizes)):
         for e in range(value_starts[c], value_starts[c + 1]):

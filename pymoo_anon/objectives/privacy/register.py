@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -192,7 +193,7 @@ class _Presence(WithPopulation):
     def fitted(self, classes: EquivalenceClasses) -> Floats:
         """Return the persons that each class of a full-domain recoding fits."""
         if classes.maps is None:
-            raise TypeError(f"{self.name} takes no local recoding, where a person may fit several classes")
+            check_local([self])
         return self.persons(classes)
 
     def refitted(self, recount: Recount) -> list[tuple[int, int]]:
@@ -202,6 +203,13 @@ class _Presence(WithPopulation):
             if (recount.labels[name].members(list(rows.index[rows > 0])).sum(axis=0) > 1).any():
                 raise ValueError(f"{self.name} takes no local recoding, got labels of {name!r} that share values")
         return list(zip(recount.kept.tolist(), self.fitting(recount), strict=True))
+
+
+def check_local(measures: Iterable[Objective]) -> None:
+    """Refuse measures that local recodings have no value of."""
+    for one in measures:
+        if isinstance(one, _Presence):
+            raise TypeError(f"{one.name} takes no local recoding, where a person may fit several classes")
 
 
 class DeltaPresence(_Presence, WorstClassObjective):

@@ -1,16 +1,20 @@
-"""Exhaustive search under pymoo's options: archives, evaluators, infeasible nodes, terminations, interruptions."""
+"""Exhaustive search under pymoo's options, and Datafly and Samarati's search beside their definitions."""
 
-import pickle
+from __future__ import annotations
 
 import numpy as np
 import pytest
-from pymoo.core.evaluator import Evaluator
+from hypothesis import given
+from hypothesis import strategies as st
 from pymoo.optimize import minimize
+from strategies import tables
 from tasks import eights, minimal, printed
 
-from pymoo_anon.algorithms import ExhaustiveSearch
+from pymoo_anon.algorithms import Datafly, ExhaustiveSearch, SamaratiSearch
+from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.table import Violating
 
 TABLE = eights("abcd")
 
@@ -40,19 +44,6 @@ def test_the_front_is_that_of_the_feasible_nodes(batch_size):
         assert x.tolist() == nodes[((f == F).all(axis=1) & (G[:, 0] <= 0)).argmax()].tolist()
 
 
-def test_the_least_infeasible_node_is_returned_where_it_is_asked_for():
-    own = problem(k=81)
-    assert minimize(own, ExhaustiveSearch(50)).X is None
-    res = minimize(own, ExhaustiveSearch(50, return_least_infeasible=True))
-    assert own.to_frame(res)[["a", "b", "c", "d", "k", "feasible"]].to_numpy().tolist() == [[3, 3, 3, 3, 80, False]]
-    G = every(own)[1]
-    assert res.G.tolist() == [[1.0]]
-    assert res.algorithm.pop.get("G").min() == G.min()
-    part = minimize(own, ExhaustiveSearch(50, return_least_infeasible=True), ("n_gen", 2))
-    assert part.G[0, 0] == every(own)[1][:100].min()
-    assert part.X.tolist() == [own.nodes(0, 100)[every(own)[1][:100, 0].argmin()].tolist()]
-
-
 def test_of_equally_infeasible_nodes_the_first_is_returned():
     own = problem(k=81)
     res = minimize(own, ExhaustiveSearch(1, return_least_infeasible=True), ("n_gen", 2))
@@ -65,22 +56,6 @@ def test_it_ends_with_the_last_node_whatever_the_termination_allows():
     assert (res.algorithm.n_gen - 1, res.algorithm.n_visited) == (4, 256)
 
 
-def test_the_evaluator_is_used_and_counts():
-    seen = []
-    own = problem()
-    res = minimize(own, ExhaustiveSearch(60, evaluator=Evaluator(callback=lambda pop: seen.append(len(pop)))))
-    assert seen == [60, 60, 60, 60, 16]
-    assert res.algorithm.evaluator.n_eval == 256
-
-    class Doubled(Evaluator):
-        def _eval(self, problem, pop, evaluate_values_of, **kwargs):
-            super()._eval(problem, pop, evaluate_values_of, **kwargs)
-            pop.set("F", 2 * pop.get("F"))
-
-    doubled = minimize(own, ExhaustiveSearch(60, evaluator=Doubled()))
-    assert doubled.F.tolist() == (2 * res.F).tolist()
-
-
 @pytest.mark.parametrize(
     ("termination", "visited"), [(("n_eval", 100), 120), (("n_gen", 3), 180), (("n_eval", 120), 120)]
 )
@@ -90,30 +65,6 @@ def test_terminations_are_looked_at_after_every_batch(termination, visited):
     assert res.algorithm.n_visited == own.n_unique == res.algorithm.evaluator.n_eval == visited
     F, G = (values[:visited] for values in every(own))
     assert np.array_equal(res.F, minimal(F[G[:, 0] <= 0]))
-
-
-@pytest.mark.parametrize("interrupted", [1, 3])
-def test_after_ctrl_c_it_goes_on(interrupted, monkeypatch):
-    own, calls = problem(), []
-    algorithm = ExhaustiveSearch(60)
-    compute = LatticeProblem._measure
-
-    def interrupt(self, X):
-        calls.append(len(X))
-        if len(calls) == interrupted:
-            raise KeyboardInterrupt
-        return compute(self, X)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(LatticeProblem, "_measure", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            minimize(own, algorithm, copy_algorithm=False)
-    assert algorithm.n_visited == own.n_unique == 60 * (interrupted - 1)
-    resumed = pickle.loads(pickle.dumps(algorithm))
-    for one in (algorithm, resumed):
-        res = one.run()
-        straight = minimize(problem(), ExhaustiveSearch(60))
-        assert (res.X.tolist(), res.F.tolist()) == (straight.X.tolist(), straight.F.tolist())
 
 
 def test_the_output_shows_what_was_visited_and_counts_feasible_members(capsys):
@@ -129,3 +80,44 @@ def test_a_front_of_all_nodes_is_proven():
     assert (whole.algorithm.n_undecided, own.front(whole).certified) == (0, True)
     stopped = minimize(own, ExhaustiveSearch(batch_size=100), ("n_gen", 2))
     assert (stopped.algorithm.n_undecided, own.front(stopped).certified) == (56, False)
+
+
+def problem_of(n_rows, k, rule=0):
+    return LatticeProblem(make_census(n_rows), [GeneralLossMetric()], rule, [KAnonymity() >= k])
+
+
+def is_feasible(problem, x):
+    return bool((problem.evaluate(np.array([x]), return_values_of=["G"])[0] <= 0).all())
+
+
+@given(st.integers(20, 300), st.integers(1, 30), st.sampled_from([0, 0.1]))
+def test_datafly_raises_the_column_with_the_most_values(n_rows, k, rule):
+    problem = problem_of(n_rows, min(k, n_rows), rule)
+    codes, x = problem.table.tuples.codes, [0] * problem.n_var
+    while not is_feasible(problem, x):
+        held = [
+            len(set(h.groups[level][codes[:, j]])) if level < h.length else 0
+            for j, (h, level) in enumerate(zip(problem.table.quasi_identifiers.values(), x, strict=True))
+        ]
+        x[held.index(max(held))] += 1
+    assert minimize(problem, Datafly()).X.tolist() == x
+
+
+@given(tables(rooted=True), st.integers(1, 8))
+def test_samarati_finds_the_best_of_the_least_feasible_height(table, k):
+    constraints = [KAnonymity() >= min(k, len(table.frame))]
+    problem = LatticeProblem(table.microdata, [GeneralLossMetric()], constraints=constraints)
+    every = problem.nodes(0, problem.n_nodes)
+    F, G = problem.evaluate(every, return_values_of=["F", "G"])
+    feasible = G[:, 0] <= 0
+    heights = every.sum(axis=1)
+    least = heights[feasible].min()
+    res = minimize(problem, SamaratiSearch())
+    assert res.X.sum() == least
+    assert res.F.tolist() == [F[feasible & (heights == least), 0].min()]
+
+
+def test_arx_s_rule_suppresses_what_is_left():
+    problem = problem_of(500, 5, Violating(0.05))
+    res = minimize(problem, Datafly())
+    assert 0 < problem.equivalence_classes(res.X).n_suppressed[0] <= 25
