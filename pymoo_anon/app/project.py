@@ -220,6 +220,11 @@ def show_hierarchies(screen: Screen) -> None:
         data, named = await event.file.read(), event.file.name
         desk.start("Importing", lambda job: desk.save(name, decoded(data, named)))
 
+    def refuse() -> None:
+        raise ValueError(
+            f"a hierarchy must be a .csv or .txt file of at most {_MOST_IMPORTED:,} bytes, got another one"
+        )
+
     text("A level says how coarse a column is: the search gives each column the level that serves.")
     with controls():
         chooser = ui.select({own: plain(own) for own in files}, value=name, label="Column")
@@ -229,8 +234,8 @@ def show_hierarchies(screen: Screen) -> None:
         button("Draft anew", desk.start, "Drafting", draft)
         export = button("Export", lambda: ui.download.content(file.read_bytes(), file.name))
         export.props('aria-label="Export in the layout of ARX"')
-        upload = ui.upload(on_upload=take, auto_upload=True, max_file_size=_MOST_IMPORTED).classes("import")
-        upload.props("""label="Import (ARX's layout)" accept=".csv,.txt" flat bordered""")
+        upload = ui.upload(on_upload=take, on_rejected=refuse, auto_upload=True, max_file_size=_MOST_IMPORTED)
+        upload.classes("import").props("""label="Import (ARX's layout)" accept=".csv,.txt" flat bordered""")
     screen.part(lambda: _show_levels(screen, name, desk.hierarchy(name)))
     path = path_from(desk.folder, file)
     screen.same_as(*(partial(command, "hierarchy", part, path) for part in ("check", "show")))

@@ -344,7 +344,7 @@ def _show_report(screen: Screen, study: Study, audience: str | None) -> None:
     with controls():
         for name in ("owner", "recipients", "purpose"):
             screen.keeps(ui.input(ABOUT[name], value=about.get(name, "")).classes("wide"), "report", name)
-        size = ui.number("Size of the population", value=about.get("population_size")).props("min=1 step=1")
+        size = ui.number("Size of the population", value=about.get("population_size"), min=1, precision=0)
         screen.keeps(size.classes("wide"), "report", "population-size")
     with controls():
         external = ui.checkbox("Report for outsiders").bind_value(screen.chosen, "external")

@@ -338,6 +338,22 @@ def test_fields_of_step_3_are_kept_when_they_are_left():
     assert "objectives" not in desk.project().search
 
 
+def test_numbers_are_kept_as_their_fields_show_them():
+    page, desk = told(study.show_search), Desk(Path("mine.toml"))
+    for label, typed, kept in (("Time limit", 0.25, 1), ("Seed", 2.6, 3), ("Seed", -4, 0), ("Time limit", None, None)):
+        field = labelled(page, label)
+        leave(field, typed)
+        assert field.value == desk.project().search.get(label.lower().replace(" ", "_")) == kept
+
+
+def test_a_file_that_is_no_hierarchy_is_refused_in_words():
+    page, said = told(project.show_hierarchies), []
+    page.on_exception(lambda error: said.append(str(error)))
+    (upload,) = of(page, ui.upload)
+    click(upload, "rejected")
+    assert said == ["a hierarchy must be a .csv or .txt file of at most 20,000,000 bytes, got another one"]
+
+
 def test_fields_are_kept_beside_a_change_of_another_program_that_the_page_shows():
     page = told(project.show_requirements)
     change(search={"require": ["k>=4"]})
