@@ -365,23 +365,22 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
         bound = _bound_fields(project)
 
         def add() -> None:
-            screen.write({key: _with_bound(entries, bound(), key[-1], whom and whom.value)})
+            own, named = bound(), whom and whom.value
+            if whom is None:
+                made = list(dict.fromkeys([*entries, own]))
+            elif not named:
+                wanted = "known columns" if key == ("adversary",) else "a name"
+                raise ValueError(f"an {key[-1]} must have {wanted}, got none")
+            elif key == ("adversary",):
+                made = [*entries, {"known": named, "require": [own]}]
+            else:
+                # Another bound for the same name is of the same audience.
+                by_name = {one["name"]: one for one in entries}
+                before = by_name.get(named, {"name": named, "require": []})
+                made = [*{**by_name, named: {**before, "require": [*before["require"], own]}}.values()]
+            screen.write({key: made})
 
         button(words, add, first=whom is None)
-
-
-def _with_bound(entries: list[Any], bound: str, kind: str, whom: Any) -> list[Any]:
-    """Return entries of the project file with one more bound."""
-    if kind == "require":
-        return list(dict.fromkeys([*entries, bound]))
-    if not whom:
-        raise ValueError(f"an {kind} must have {'known columns' if kind == 'adversary' else 'a name'}, got none")
-    if kind == "adversary":
-        return [*entries, {"known": whom, "require": [bound]}]
-    # Another bound for the same name is of the same audience.
-    by_name = {own["name"]: own for own in entries}
-    before = by_name.get(whom, {"name": whom, "require": []})
-    return [*{**by_name, whom: {**before, "require": [*before["require"], bound]}}.values()]
 
 
 def _bound_fields(project: Project) -> Callable[[], str]:

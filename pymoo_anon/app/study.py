@@ -82,19 +82,18 @@ def show_search(screen: Screen) -> None:
         if desk.job.is_alive() and desk.job.shown is not None:
             _draw("growing", desk.job.shown)
 
+    def show_end() -> None:
+        front, record = desk.study.front, desk.study.record
+        proof = "proven complete" if front.certified else f"not proven ({record['stopped']})"
+        method, seconds = ALGORITHMS[record["algorithm"]["name"]].words, record["search_seconds"]
+        found = f"The front has {counted(len(front), 'point', 'points')}, {proof}"
+        text(f"{found}, by {method} in {seconds:,.1f} s.", kind="good")
+        _draw("growing", _chart_of(front))
+
     ui.timer(_DRAW_SECONDS, show_growing)
     if desk.has(RECORD) and not is_searching:
-        screen.part(lambda: _show_end(desk.study))
+        screen.part(show_end)
     screen.same_as(partial(command, "search", desk.path.name))
-
-
-def _show_end(study: Study) -> None:
-    front, record = study.front, study.record
-    proof = "proven complete" if front.certified else f"not proven ({record['stopped']})"
-    method, seconds = ALGORITHMS[record["algorithm"]["name"]].words, record["search_seconds"]
-    found = f"The front has {counted(len(front), 'point', 'points')}, {proof}"
-    text(f"{found}, by {method} in {seconds:,.1f} s.", kind="good")
-    _draw("growing", _chart_of(front))
 
 
 def _start(screen: Screen, resume: bool = False) -> None:

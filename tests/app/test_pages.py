@@ -338,6 +338,31 @@ def test_fields_of_step_3_are_kept_when_they_are_left():
     assert "objectives" not in desk.project().search
 
 
+def test_entries_are_added_at_the_end_and_need_what_they_are_for(monkeypatch):
+    monkeypatch.setattr(screen.Screen, "show", screen.Screen._note)
+    change(search={"require": ["k>=2"]}, audience=[{"name": "staff", "require": ["k>=3"]}])
+    said, desk = [], Desk(Path("mine.toml"))
+    for words, label, value in (
+        ("Require", "Name", ""),
+        ("Require", "Name", ""),
+        ("Add the adversary", "Known", []),
+        ("Add the adversary", "Known", ["zip"]),
+        ("Add the audience", "Name", ""),
+        ("Add the audience", "Name", "all"),
+        ("Add the audience", "Name", "staff"),
+    ):
+        page = told(project.show_requirements, desk)
+        page.on_exception(lambda error: said.append(str(error)))
+        labelled(page, label).value = value
+        click(button(page, words))
+    assert said == ["an adversary must have known columns, got none", "an audience must have a name, got none"]
+    made = tomlkit.parse(Path("mine.toml").read_text(encoding="utf-8")).unwrap()
+    assert made["search"]["require"] == ["k>=2", "k>=5"]
+    assert made["adversary"] == [{"known": ["zip"], "require": ["k>=5"]}]
+    audiences = [{"name": "staff", "require": ["k>=3", "k>=5"]}, {"name": "all", "require": ["k>=5"]}]
+    assert made["audience"] == audiences
+
+
 def test_numbers_are_kept_as_their_fields_show_them():
     page, desk = told(study.show_search), Desk(Path("mine.toml"))
     for label, typed, kept in (("Time limit", 0.25, 1), ("Seed", 2.6, 3), ("Seed", -4, 0), ("Time limit", None, None)):
