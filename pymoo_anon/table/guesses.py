@@ -364,7 +364,12 @@ class _Forms:
 
     def _by_number(self) -> _Found:
         profile, words, ends = self.profile, self.words, tuple(WORDS["number ends"])
-        ids = [word for word in words if word in WORDS["numbers"] or word.endswith(ends) or _ends_in_id(word)]
+        ids = [
+            word
+            for word in words
+            if (word in WORDS["numbers"] or word.endswith(ends) or _ends_in_id(word))
+            and WORDS["joined"].get(word) != "quasi-identifier"
+        ]
         if not ids:
             return None
         person = next(

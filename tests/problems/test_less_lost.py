@@ -70,7 +70,7 @@ def test_the_column_that_costs_most_is_named(front):
     choice = next(
         front.choose(row=int(row)) for row, x in zip(front.rows, front.X, strict=True) if x[0] + 1 < x[1] == 3
     )
-    assert less_lost(front, choice, "mark").endswith("no zip (-50 %).")
+    assert less_lost(front, choice, "mark").endswith("without zip (-50 %).")
 
 
 def test_little_loss_needs_no_advice(front):
