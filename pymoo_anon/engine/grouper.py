@@ -120,7 +120,8 @@ class Workspace:
     def __init__(self, tuples: DistinctTuples, tree: Tree) -> None:
         self._tuples, self._tree = tuples, tree
         n_distinct, n_nodes = len(tuples), len(tree.starts) - 1
-        n_slots = max(_FEWEST_SLOTS, 1 << (2 * n_distinct - 1).bit_length())
+        n_hashed = 1 << (2 * n_distinct - 1).bit_length()
+        n_slots = max(_FEWEST_SLOTS, n_hashed)
         self._layers = self._first_layer()
         self._numbers = Numbers(
             ids=np.empty(tree.starts[-1], dtype=np.uint32),
@@ -129,7 +130,7 @@ class Workspace:
         )
         self.slots = Slots(
             marks=np.zeros(n_slots, dtype=np.uint32),
-            keys=np.empty(n_slots, dtype=np.int64),
+            keys=np.empty(n_hashed, dtype=np.int64),
             base=np.ones(1, dtype=np.int64),
         )
         self._scratch = Scratch(

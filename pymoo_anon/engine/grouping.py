@@ -75,9 +75,10 @@ class Numbers(NamedTuple):
 class Slots(NamedTuple):
     """A table to look up the number of a pair. `number_pairs` tells why it is never cleared."""
 
-    # (n_slots,) uint32, a power of two and at least twice n_distinct: base plus number of the pair in a slot.
-    marks: Numbers32
-    keys: Ints  # (n_slots,) int64, the pair in a slot, where pairs are hashed
+    marks: Numbers32  # (n_slots,) uint32, base plus number of the pair in a slot
+    # (n_hashed,) int64, the pair in each of the first slots, where pairs are hashed: a power of two, at least twice
+    # n_distinct.
+    keys: Ints
     base: Ints  # (1,) int64, at least 1. A smaller mark is of an earlier call: the slot is empty.
 
 
@@ -218,7 +219,7 @@ def _number_by_hash(pairs, slots, ids, firsts):
     """Assign numbers to pairs by open addressing. At most half of the slots are ever taken."""
     left, right, left_ids, right_ids, _, n_right = pairs
     marks, keys, base = slots.marks, slots.keys, slots.base[0]
-    mask = U(len(marks) - 1)
+    mask = U(len(keys) - 1)
     n = U(0)
     # Invariant: as above; no empty slot stands between the hash of a key and its slot.
     for p in range(U(len(left))):

@@ -233,10 +233,7 @@ class Run:
         if project is not None:
             place = {"file": path_from(settings.output, project.path), "sha256": checksum(project.path)}
             self._own["project"] = {**place, **project.identity(self._checksums)}
-            # The demos need no engine.
-            from pymoo_anon.study.engines import alike
-
-            if told := alike(project.release, project.released):
+            if told := project.alike(project.release):
                 warnings.warn(told, stacklevel=2)
         with options_named(settings, project):
             self.problem: Searched = problem_of(read_table(settings), record_of(settings))
@@ -318,6 +315,8 @@ class Run:
                 f"no generalization {among} satisfies {' and '.join(asked) or 'the limit of suppression'}; "
                 "require less, or allow more suppression"
             )
+        # Files may need the memory of the search.
+        vars(problem.table).pop("grouper", None)
         write_front(found.front, self.record(found), temporary)
         written = [name for name in (STORED, *FILES) if (temporary / name).exists()]
         put_in_place(temporary, self.settings.output, written)

@@ -37,3 +37,15 @@ def test_a_part_is_found_by_a_process_of_its_own():
         function = getattr(measure, "func", measure)
         assert function.__module__ != "benchmarks.speed.__main__"
         assert getattr(pickle.loads(pickle.dumps(measure)), "func", function) is function
+
+
+def test_the_page_on_limits_quotes_the_attacks():
+    direct, sizes, known = record.stored("local_attacks")["minimality"][:3]
+    page = " ".join((record.RESULTS.parents[1] / "examples" / "limits.md").read_text(encoding="utf-8").split())
+    assert f"has {direct['classes']} such classes with {direct['persons']:,} persons" in page
+    assert "{:.0f} % come out with a confidence".format(100 * direct["rise 0.1"]) in page
+    guessed = "{:.0f} % are guessed right, and {:.0f} % were without asking"
+    assert guessed.format(100 * direct["right after"], 100 * direct["right before"]) in page
+    rises = "Then {:.0f} % come out so, or {:.0f} % before somebody"
+    assert rises.format(100 * sizes["rise 0.1"], 100 * known["rise 0.1"]) in page
+    assert f"and the loss is {100 * (sizes['loss'] / direct['loss'] - 1):.0f} % more" in page

@@ -22,10 +22,11 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives import *
 from pymoo_anon.objectives.bounds import _SMALL, AdditiveLoss, Kind, _write_fewest
 from pymoo_anon.problems import LatticeProblem, base, journaled
+from pymoo_anon.problems.lattice import layer_sizes
 from pymoo_anon.proofs import covering, stored
 from pymoo_anon.proofs.base import tolerance
 from pymoo_anon.proofs.covering import ADDITIVE, FIXED, SQUARES, THRESHOLD, Members, NodeBounds, Rules
-from pymoo_anon.proofs.stored import MeasureRules, find_open, layer_sizes, node_scratch
+from pymoo_anon.proofs.stored import MeasureRules, find_open, node_scratch
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")

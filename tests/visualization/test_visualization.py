@@ -26,6 +26,7 @@ from pymoo_anon.fronts import RepresentationRatio
 from pymoo_anon.objectives import *
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.problems.lattice import layer_sizes
 from pymoo_anon.table import Hierarchy, Microdata
 from pymoo_anon.visualization import (
     fronts,
@@ -39,7 +40,6 @@ from pymoo_anon.visualization import (
 from pymoo_anon.visualization.curves import convergence_picture, quantile_picture, tuple_picture
 from pymoo_anon.visualization.fronts import (
     FrontPicture,
-    _layer_sizes,
     front_picture,
     lattice_picture,
     new_figure,
@@ -314,11 +314,11 @@ def lattice_of(*lengths):
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=5))
 def test_layers_are_counted_as_all_nodes_are(lengths):
     heights = [sum(node) for node in product(*(range(length + 1) for length in lengths))]
-    assert _layer_sizes(np.array(lengths)) == np.bincount(heights).tolist()
+    assert layer_sizes(np.array(lengths)).tolist() == np.bincount(heights).tolist()
 
 
 def test_layers_of_a_lattice_beyond_any_float():
-    sizes = _layer_sizes(np.full(90, 9))
+    sizes = layer_sizes(np.full(90, 9)).tolist()
     assert sum(sizes) == 10**90
     assert sizes == sizes[::-1]
     assert all(type(size) is int for size in sizes)
