@@ -7,6 +7,7 @@ from string import Formatter
 import pytest
 
 from benchmarks import record
+from benchmarks.local import fronts
 from benchmarks.speed.__main__ import HUGE, PARTS
 
 WORDS = sorted((record.RESULTS.parent / "words").glob("*.md"))
@@ -49,3 +50,7 @@ def test_the_page_on_limits_quotes_the_attacks():
     rises = "Then {:.0f} % come out so, or {:.0f} % before somebody"
     assert rises.format(100 * sizes["rise 0.1"], 100 * known["rise 0.1"]) in page
     assert f"and the loss is {100 * (sizes['loss'] / direct['loss'] - 1):.0f} % more" in page
+
+
+def test_the_page_on_fronts_has_the_stored_figures_of_utility():
+    assert fronts.useful() in (record.RESULTS / "local_fronts.md").read_text(encoding="utf-8")
