@@ -2,7 +2,7 @@
 
 from collections import Counter
 from itertools import combinations
-from math import comb, exp, factorial, lgamma
+from math import comb, exp, factorial, lgamma, log
 
 import numpy as np
 import pandas as pd
