@@ -171,13 +171,16 @@ def counted(n: int, one: str, several: str) -> str:
     return f"{n:,} {one if n == 1 else several}"
 
 
-def listed(items: Iterable[str]) -> str:
-    """Join words, the last one after "and".
+def listed(items: Iterable[str], most: int | None = None) -> str:
+    """Join words, the last one after "and", or the number of those beyond the most.
 
-    >>> listed(["k = 5", "l = 3", "GLM = 10"]), listed(["k = 5"])
-    ('k = 5, l = 3 and GLM = 10', 'k = 5')
+    >>> listed(["k = 5", "l = 3", "GLM = 10"]), listed(["k = 5"]), listed(["a", "b", "c", "d"], 2)
+    ('k = 5, l = 3 and GLM = 10', 'k = 5', 'a, b and 2 more')
     """
-    words = list(items)
+    given = list(items)
+    words = given[:most]
+    if len(given) > len(words):
+        words.append(f"{len(given) - len(words):,} more")
     return " and ".join([*([", ".join(words[:-1])] if len(words) > 1 else []), *words[-1:]])
 
 

@@ -110,5 +110,7 @@ def case(seed: int, n_rows: int = 14) -> Case:
     ]
     more = [{name: h.domain[int(rng.integers(0, h.n_values))] for name, h in hierarchies.items()} for _ in range(6)]
     table = Microdata.from_frame(pd.DataFrame(rows), hierarchies, sensitive="ill", person="who")
-    everybody = pd.DataFrame([*({name: row[name] for name in hierarchies} for row in rows), *more])
+    # Rows may be missing in the population.
+    persons = [{name: row[name] for name in hierarchies} for row in rows if seed % 3 or rng.random() < 0.5]
+    everybody = pd.DataFrame([*persons, *more])
     return Case(rows, hierarchies, table, Microdata.from_frame(everybody, hierarchies))

@@ -172,19 +172,6 @@ def policies(table: Table) -> st.SearchStrategy[dict[str, int]]:
     return limits | st.integers(1, n_rows).map(lambda below: {"below": below})
 
 
-#: Columns with values that every table of `tables` counts.
-COLUMNS = ("s0", "s1", "q0")
-
-
-def drawn_classes(
-    data: st.DataObject, table: Table
-) -> tuple[EquivalenceClasses, list[tuple[int, ...]], dict[str, int]]:
-    """Draw nodes and a policy, and return the classes with both."""
-    some, policy = data.draw(st.lists(nodes(table), min_size=1, max_size=5)), data.draw(policies(table))
-    (batch,) = table.microdata.grouper.classes(*table.group_maps(some), columns=COLUMNS, **policy)
-    return batch.copy(), some, policy
-
-
 def one_class_each(values_of_class: Sequence[Iterable[Any]]) -> Microdata:
     """Build a table with one class per value of its quasi-identifier."""
     rows = [(i, value) for i, values in enumerate(values_of_class) for value in values]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -193,6 +193,13 @@ def check_proofs(problem, front=None, seed=1):
         np.testing.assert_array_equal(found(res, problem), front)
         pruned += res.algorithm.n_pruned
     return pruned
+
+
+def limited(search=None, **limits):
+    """Return a branch and bound with other limits of its proof."""
+    search = BranchAndBound() if search is None else search
+    search.limits = replace(search.limits, **limits)
+    return search
 
 
 def check_certified(problem, front, seed=0):

@@ -1,11 +1,9 @@
-"""Property vectors: random ones, the paper's, and slow twins of the comparators."""
+"""Property vectors: random ones, and the paper's."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
@@ -48,60 +46,12 @@ def groups(
     return Group([PropertyVector(np.array(row), table, "drawn", up) for row in rows])
 
 
-def weakly_dominates(a: Sequence[float], b: Sequence[float]) -> bool:
-    return all(x >= y for x, y in zip(a, b, strict=True))
-
-
-def strongly_dominates(a: Sequence[float], b: Sequence[float]) -> bool:
-    return weakly_dominates(a, b) and any(x > y for x, y in zip(a, b, strict=True))
-
-
-def minimum(a: Sequence[float], b: Sequence[float]) -> float:
-    return min(a)
-
-
-def distance(a: Sequence[float], point: float) -> float:
-    return math.sqrt(sum((Fraction(x) - Fraction(point)) ** 2 for x in a))
-
-
-def coverage(a: Sequence[float], b: Sequence[float]) -> Fraction:
-    return Fraction(sum(x >= y for x, y in zip(a, b, strict=True)), len(a))
-
-
-def spread(a: Sequence[float], b: Sequence[float]) -> Fraction:
-    return sum((max(Fraction(x) - Fraction(y), Fraction(0)) for x, y in zip(a, b, strict=True)), Fraction(0))
-
-
-def volume(a: Sequence[float], b: Sequence[float]) -> Fraction:
-    smaller = [min(Fraction(x), Fraction(y)) for x, y in zip(a, b, strict=True)]
-    return math.prod(map(Fraction, a)) - math.prod(smaller)
-
-
-def log_of(number: Fraction) -> float:
-    """Compute the natural logarithm of an exact number of any size."""
-    if number == 0:
-        return -math.inf
-    return math.log(number.numerator) - math.log(number.denominator)
-
-
 def measured(prop, name):
     """Measure a property of one of the paper's anonymizations."""
     return prop.measure(paper.TABLE.equivalence_classes(paper.GENERALIZATIONS[name]))
 
 
 SIZES = {name: measured(ClassSize(), name) for name in paper.GENERALIZATIONS}
-
-
-def check_tournament(comparator, given):
-    """Check that a tournament is all of its pairs, and return it."""
-    played = comparator.tournament(given)
-    opposite = {"better": "worse", "worse": "better", "equal": "equal", "incomparable": "incomparable"}
-    for i, a in enumerate(given):
-        for j, b in enumerate(given):
-            assert played.indices[i, j] == comparator.index(a, b)
-            assert played.verdicts[i, j] == comparator.compare(a, b) == opposite[played.verdicts[j, i]]
-        assert played.verdicts[i, i] == "equal"
-    return played
 
 
 class Binary(Comparator):

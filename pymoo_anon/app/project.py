@@ -220,6 +220,11 @@ def show_hierarchies(screen: Screen) -> None:
         data, named = await event.file.read(), event.file.name
         desk.start("Importing", lambda job: desk.save(name, decoded(data, named)))
 
+    def refuse() -> None:
+        raise ValueError(
+            f"a hierarchy must be a .csv or .txt file of at most {_MOST_IMPORTED:,} bytes, got another one"
+        )
+
     text("A level says how coarse a column is: the search gives each column the level that serves.")
     with controls():
         chooser = ui.select({own: plain(own) for own in files}, value=name, label="Column")
@@ -229,8 +234,8 @@ def show_hierarchies(screen: Screen) -> None:
         button("Draft anew", desk.start, "Drafting", draft)
         export = button("Export", lambda: ui.download.content(file.read_bytes(), file.name))
         export.props('aria-label="Export in the layout of ARX"')
-        upload = ui.upload(on_upload=take, auto_upload=True, max_file_size=_MOST_IMPORTED).classes("import")
-        upload.props("""label="Import (ARX's layout)" accept=".csv,.txt" flat bordered""")
+        upload = ui.upload(on_upload=take, on_rejected=refuse, auto_upload=True, max_file_size=_MOST_IMPORTED)
+        upload.classes("import").props("""label="Import (ARX's layout)" accept=".csv,.txt" flat bordered""")
     screen.part(lambda: _show_levels(screen, name, desk.hierarchy(name)))
     path = path_from(desk.folder, file)
     screen.same_as(*(partial(command, "hierarchy", part, path) for part in ("check", "show")))
@@ -360,23 +365,22 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
         bound = _bound_fields(project)
 
         def add() -> None:
-            screen.write({key: _with_bound(entries, bound(), key[-1], whom and whom.value)})
+            own, named = bound(), whom and whom.value
+            if whom is None:
+                made = list(dict.fromkeys([*entries, own]))
+            elif not named:
+                wanted = "known columns" if key == ("adversary",) else "a name"
+                raise ValueError(f"an {key[-1]} must have {wanted}, got none")
+            elif key == ("adversary",):
+                made = [*entries, {"known": named, "require": [own]}]
+            else:
+                # Another bound for the same name is of the same audience.
+                by_name = {one["name"]: one for one in entries}
+                before = by_name.get(named, {"name": named, "require": []})
+                made = [*{**by_name, named: {**before, "require": [*before["require"], own]}}.values()]
+            screen.write({key: made})
 
         button(words, add, first=whom is None)
-
-
-def _with_bound(entries: list[Any], bound: str, kind: str, whom: Any) -> list[Any]:
-    """Return entries of the project file with one more bound."""
-    if kind == "require":
-        return list(dict.fromkeys([*entries, bound]))
-    if not whom:
-        raise ValueError(f"an {kind} must have {'known columns' if kind == 'adversary' else 'a name'}, got none")
-    if kind == "adversary":
-        return [*entries, {"known": whom, "require": [bound]}]
-    # Another bound for the same name is of the same audience.
-    by_name = {own["name"]: own for own in entries}
-    before = by_name.get(whom, {"name": whom, "require": []})
-    return [*{**by_name, whom: {**before, "require": [*before["require"], bound]}}.values()]
 
 
 def _bound_fields(project: Project) -> Callable[[], str]:

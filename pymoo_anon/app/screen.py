@@ -81,6 +81,9 @@ class Screen:
         """
 
         def keep() -> None:
+            if isinstance(field, ui.number):
+                # Otherwise it would show its least value a moment later, and the file another one.
+                field.sanitize()
             value = field.value
             made = read(int(value) if isinstance(value, float) and value.is_integer() else value)
             self.write({key: made} if key else made, anew=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ from pymoo.core.algorithm import Algorithm
 
 from pymoo_anon._files import check_free
 from pymoo_anon._messages import counted, error_text, examples
-from pymoo_anon.app.desk import Desk, Job
+from pymoo_anon.app.desk import Job
 from pymoo_anon.app.screen import Screen, button, controls, heading, in_steps, parts, show_rows, text, warn
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
@@ -83,19 +82,18 @@ def show_search(screen: Screen) -> None:
         if desk.job.is_alive() and desk.job.shown is not None:
             _draw("growing", desk.job.shown)
 
+    def show_end() -> None:
+        front, record = desk.study.front, desk.study.record
+        proof = "proven complete" if front.certified else f"not proven ({record['stopped']})"
+        method, seconds = ALGORITHMS[record["algorithm"]["name"]].words, record["search_seconds"]
+        found = f"The front has {counted(len(front), 'point', 'points')}, {proof}"
+        text(f"{found}, by {method} in {seconds:,.1f} s.", kind="good")
+        _draw("growing", _chart_of(front))
+
     ui.timer(_DRAW_SECONDS, show_growing)
     if desk.has(RECORD) and not is_searching:
-        screen.part(lambda: _show_end(desk.study))
+        screen.part(show_end)
     screen.same_as(partial(command, "search", desk.path.name))
-
-
-def _show_end(study: Study) -> None:
-    front, record = study.front, study.record
-    proof = "proven complete" if front.certified else f"not proven ({record['stopped']})"
-    method, seconds = ALGORITHMS[record["algorithm"]["name"]].words, record["search_seconds"]
-    found = f"The front has {counted(len(front), 'point', 'points')}, {proof}"
-    text(f"{found}, by {method} in {seconds:,.1f} s.", kind="good")
-    _draw("growing", _chart_of(front))
 
 
 def _start(screen: Screen, resume: bool = False) -> None:
@@ -196,21 +194,33 @@ def _show_beside(screen: Screen, study: Study, rows: list[int]) -> None:
 
 def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice | None) -> None:
     heading("The choice")
+    files = [*study.files, study.folder / CHOICE]
+    once: Any = partial(screen.desk.once, words="Comparing the points", files=files)
     if study.project.audiences:
         text("Each audience gets a point of its own at step 6, and needs no choice.")
     if choice is not None:
         text(f"Chosen: row {choice.row + 1}, {choice.said}; {choice.reason}.", kind="good")
         warn(screen.desk.found.get("passed over", ""))
         less = partial(less_lost, study.front, choice, study.project.suppressed)
-        screen.part(lambda: text(_once_for(screen, study, "less", less)))
+        screen.part(lambda: text(once("less", make=less)))
         with ui.expansion("Why this point, and what others would cost").props("dense") as why:
             place = ui.element("div").classes("part")
 
         def explain() -> None:
-            text(*_once_for(screen, study, "explained", study.explained))
+            text(*once("explained", make=study.explained))
 
         why.on_value_change(lambda: screen.part(explain, place) if why.value else None)
         screen.chosen.setdefault("bounds", joined([bound_text(one) for one in choice.requirements]))
+
+    def pick(how: dict[str, Any]) -> None:
+        asked = parts(bounds)
+
+        def work(job: Job) -> dict[str, Any]:
+            chosen = study.pick(study.constraints(asked), **how)
+            return {"passed over": "" if "row" in how else study.passed_over(chosen, **how)}
+
+        screen.desk.start("Comparing the points", work)
+
     with controls():
         bounds = ui.input("What must hold").props('hint="such as k>=5, l>=2"').bind_value(screen.chosen, "bounds")
         ways: dict[str, dict[str, Any]] = {
@@ -219,26 +229,11 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
             **{f"Choose row {row}": {"row": row} for row in rows},
         }
         for words, how in ways.items():
-            button(words, _pick, screen.desk, study, bounds, how, first=not how)
+            button(words, pick, how, first=not how)
     name = study.project.path.name
     screen.same_as(
         *(partial(lambda how: command("pick", name, require=parts(bounds), **how), how) for how in ways.values())
     )
-
-
-def _pick(desk: Desk, study: Study, bounds: ui.input, how: dict[str, Any]) -> None:
-    asked = parts(bounds)
-
-    def work(job: Job) -> dict[str, Any]:
-        chosen = study.pick(study.constraints(asked), **how)
-        return {"passed over": "" if "row" in how else study.passed_over(chosen, **how)}
-
-    desk.start("Comparing the points", work)
-
-
-def _once_for(screen: Screen, study: Study, name: str, make: Callable[[], Any]) -> Any:
-    """Return what is made once for the choice."""
-    return screen.desk.once(name, "Comparing the points", [*study.files, study.folder / CHOICE], make)
 
 
 def show_release_step(screen: Screen) -> None:
@@ -348,7 +343,7 @@ def _show_report(screen: Screen, study: Study, audience: str | None) -> None:
     with controls():
         for name in ("owner", "recipients", "purpose"):
             screen.keeps(ui.input(ABOUT[name], value=about.get(name, "")).classes("wide"), "report", name)
-        size = ui.number("Size of the population", value=about.get("population_size")).props("min=1 step=1")
+        size = ui.number("Size of the population", value=about.get("population_size"), min=1, precision=0)
         screen.keeps(size.classes("wide"), "report", "population-size")
     with controls():
         external = ui.checkbox("Report for outsiders").bind_value(screen.chosen, "external")
@@ -367,4 +362,5 @@ def _show_report(screen: Screen, study: Study, audience: str | None) -> None:
         ui.link("Open it alone, to print and sign it", "report", new_tab=True)
         # Without an origin of its own it reaches nothing of the screen.
         ui.element("iframe").props('src="report" title="The report" sandbox="allow-scripts"')
-    screen.same_as(lambda: command("report", desk.path.name, audience=audience, external=external.value))
+    name = desk.path.name
+    screen.same_as(lambda: command("report", name, audience=audience, external=external.value))

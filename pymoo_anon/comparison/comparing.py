@@ -278,13 +278,9 @@ def compare_uses(
     found = pd.concat([queries.summary({name: classes[name]}, how) for name, how in zip(classes, hows, strict=True)])
     found.insert(0, "loss", [TupleLoss().measure(own).mean() / n for own in classes.values()])
     if person is not None:
-        measure = KAnonymity(person)
-        marked = [
-            np.nan if how == "drop" else marked_value(measure, own)
-            for own, how in zip(classes.values(), hows, strict=True)
-        ]
-        kept = [float(measure.evaluate(own)[0]) for own in classes.values()]
-        found.insert(0, measure.name, np.fmin(kept, marked))
+        k, both = KAnonymity(person), zip(classes.values(), hows, strict=True)
+        marked = [marked_value(k, own) if how == "mark" else np.nan for own, how in both]
+        found.insert(0, k.name, np.fmin([k.evaluate(own)[0] for own in classes.values()], marked))
     return found
 
 

@@ -85,7 +85,7 @@ class Uniqueness:
         return [f"{name} ({n:,})" for name, n in self.added.items() if n]
 
     def singled_out(self, most: int) -> list[str]:
-        """Say how many rows have minimal unique sets, by size, and name the most frequent sets."""
+        """Say how many rows have minimal unique sets, by size. The most frequent sets are named."""
         sizes = [f"{n:,} by {counted(size, 'column', 'columns')}" for size, n in self.with_minimal.items()]
         sets = self.minimal.head(most).itertuples(index=False, name=None)
         told = [f"  {n:,} by {listed(map(str, own))}" for own, n in sets]

@@ -184,10 +184,6 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
     return np.where(between, np.where(maximised, np.ceil(places), np.floor(places)), lines) + 0.0
 
 
-# Values up to 10^18 are divided by a side, and stay finite.
-_LEAST_SIDE = 1e-290
-
-
 def checked_epsilon(epsilon: ArrayLike, n_obj: int | None = None) -> Floats:
     """Return positive and finite sides of boxes, or raise."""
     try:
@@ -196,8 +192,9 @@ def checked_epsilon(epsilon: ArrayLike, n_obj: int | None = None) -> Floats:
         sides = np.empty(0)
     if sides.ndim > 1 or sides.size == 0 or not np.isfinite(sides).all() or (sides <= 0).any():
         raise ValueError(f"epsilon must be a positive number, or one per objective, got {epsilon!r}")
-    if (sides < _LEAST_SIDE).any():
-        raise ValueError(f"epsilon must be at least {_LEAST_SIDE}, as values are divided by it, got {epsilon!r}")
+    # Values up to 10^18 stay finite.
+    if (sides < 1e-290).any():
+        raise ValueError(f"epsilon must be at least 1e-290, as values are divided by it, got {epsilon!r}")
     if n_obj is not None and sides.size not in (1, n_obj):
         raise ValueError(f"epsilon must be one number or one per objective: {n_obj}, got {sides.size}")
     return sides

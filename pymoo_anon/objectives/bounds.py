@@ -23,19 +23,12 @@ _SMALL = 1 << 12
 
 
 class Kind(IntEnum):
-    """The rule by which a proof combines bounds.
+    """The rule by which a proof combines bounds."""
 
-    Attributes:
-        FIXED: Each of them bounds the value. The best of these bounds holds.
-        ADDITIVE: The floor of the node, and the loss of its suppressed tuples on top.
-        THRESHOLD: The least value of the kept classes. None is above that of the class it was part of.
-        SQUARES: A sum of squares over classes. The suppressed tuples are one class.
-    """
-
-    FIXED = 0
-    ADDITIVE = 1
-    THRESHOLD = 2
-    SQUARES = 3
+    FIXED = 0  # Each of them bounds the value. The best of these bounds holds.
+    ADDITIVE = 1  # The floor of the node, and the loss of its suppressed tuples on top
+    THRESHOLD = 2  # The least value of the kept classes. None is above that of the class it was part of.
+    SQUARES = 3  # A sum of squares over classes. The suppressed tuples are one class.
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,9 +319,7 @@ class SquaresOverClasses(Bounding):
 class ClassGains:
     """A minimised loss as the gains of kept classes.
 
-    A class of n tuples, each in the group g_a of attribute a, gains
-
-        n * (sum over a of worths[a][g_a]).
+    A class of n tuples, each in the group g_a of attribute a, gains n * (sum over a of worths[a][g_a]).
     """
 
     most: float  # The loss where every tuple is suppressed

@@ -35,7 +35,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -236,10 +235,7 @@ def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> s
 
 
 def _beyond_repr(value: object, inside: tuple[int, ...] = ()) -> Iterator[str | Ints]:
-    """Yield the content of a table, a hierarchy or a measure beyond its `repr`.
-
-    `inside` identifies the objects around it: some refer to themselves.
-    """
+    """Yield the content of a table, a hierarchy or a measure beyond its `repr`. `inside` are the objects around it."""
     if isinstance(value, Microdata):
         for name, hierarchy in value.quasi_identifiers.items():
             yield from (repr(name), *_beyond_repr(hierarchy))
@@ -259,12 +255,11 @@ def _beyond_repr(value: object, inside: tuple[int, ...] = ()) -> Iterator[str | 
 
 
 def _parts_of(value: Any) -> Iterable[Any]:
-    """Return the parts of an object, of which a `repr` may tell its place in memory alone."""
-    if isinstance(value, Objective | Mapping):
-        content = vars(value) if isinstance(value, Objective) else value
-        return [part for item in content.items() for part in item]
+    """Return the parts of an object. Its `repr` may tell its place in memory alone."""
     if isinstance(value, list | tuple):
         return value
+    if isinstance(value, Mapping):
+        return [*value.items()]
     if isinstance(value, set | frozenset):
         # Their order may change from one process to the next.
         return sorted(repr(list(_beyond_repr(part))) for part in value)
@@ -273,7 +268,7 @@ def _parts_of(value: Any) -> Iterable[Any]:
     if isinstance(value, CodeType):
         return value.co_code, value.co_consts, value.co_names
     try:
-        return [f"{value.__module__}.{value.__qualname__}" if isinstance(value, type) else value.__reduce_ex__(2)]
+        return [value.__reduce_ex__(2)]
     except TypeError:
-        # Nothing more is known of a lock or a function of numpy.
-        return [getattr(value, "__name__", None)]
+        # It is a class, a function of numpy, or nothing is known of it, as of a lock.
+        return [getattr(value, "__qualname__", None)]

@@ -22,7 +22,7 @@ from pymoo_anon.problems.releases import fingerprint_of, parts_beside
 from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Constraint, Generalization, Suppression
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.typing import Floats, Ints
+from pymoo_anon.typing import Array, Floats, Ints
 
 if TYPE_CHECKING:
     from pymoo.core.algorithm import Algorithm
@@ -304,6 +304,14 @@ def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[d
         asked[name] = (int(pair[0]), int(pair[1]))
     both = np.array([asked.get(name, (0, own.length)) for name, own in hierarchies.items()], dtype=np.int64)
     return asked, both[:, 0].copy(), both[:, 1].copy()
+
+
+def layer_sizes(lengths: Ints) -> Array:
+    """Return the number of nodes by the sum of their levels, as Python's integers of any size."""
+    sizes = np.ones(1, dtype=object)
+    for length in lengths:
+        sizes = np.convolve(sizes, np.ones(length + 1, dtype=object))
+    return sizes
 
 
 def whole_numbers(X: ArrayLike, points: str, whole: str, ranged: str, lowest: Ints, highest: Ints) -> Ints:

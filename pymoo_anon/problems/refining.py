@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from pymoo_anon._messages import examples, number
 from pymoo_anon.engine.classes import EquivalenceClasses, marked_class
 from pymoo_anon.objectives.privacy.identity import KAnonymity
-from pymoo_anon.objectives.privacy.register import check_local
 from pymoo_anon.problems.arguments import RefinementError, measure_names
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
@@ -44,8 +43,7 @@ def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "
         method: As of `LocalRecodingProblem`.
 
     Raises:
-        TypeError: x is of another dtype than the problem needs, the problem is of local recodings, or a measure has no
-            value there.
+        TypeError: x is of another dtype than the problem needs, or the problem is of local recodings.
         ValueError: The problem has least levels, which parts could be below; x is no point of it, a group is none of a
             hierarchy, a hierarchy makes no tree, or `method` is none of these. As `RefinementError`: what has to stay
             would be worse.
@@ -68,7 +66,6 @@ def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "
             "levels of their own, down to 0"
         )
     point, asked = (x.x, x.requirements) if isinstance(x, Choice) else (x, ())
-    check_local([*problem.measured, *(one.objective for one in asked)])
     # A release, its evidence and its codebook need the same refinement.
     given = np.asarray(point)
     key = given.dtype, given.tolist(), tuple(asked), method

@@ -157,7 +157,12 @@ def _classes_of(release: Any) -> EquivalenceClasses:
 
 def _parts_in(classes: EquivalenceClasses, tuples: DistinctTuples) -> Ints:
     own = classes.tuples
-    if own is not tuples and _content_of(own) != _content_of(tuples):
+    held = ((name, code) for name, column in zip(own.names, own.codes.T, strict=True) for code in np.unique(column))
+    if own is not tuples and not (
+        own.names == tuples.names
+        and all(np.array_equal(*pair) for pair in ((own.codes, tuples.codes), (own.counts, tuples.counts)))
+        and all(own.domains[name][code] == tuples.domains[name][code] for name, code in held)
+    ):
         n, other = tuples.n_rows, own.n_rows
         got = (
             f"two of {n:,} rows with other columns or values"
@@ -166,13 +171,6 @@ def _parts_in(classes: EquivalenceClasses, tuples: DistinctTuples) -> Ints:
         )
         raise ValueError(f"releases must be of one table, got {got}")
     return partition_of(classes)
-
-
-def _content_of(tuples: DistinctTuples) -> list[Any]:
-    """Return the distinct tuples by their values, for comparisons."""
-    columns = zip(tuples.names, tuples.codes.T, strict=True)
-    values = [(name, [tuples.domains[name][code] for code in np.unique(own)]) for name, own in columns]
-    return [*values, tuples.codes.tobytes(), tuples.counts.tobytes()]
 
 
 def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint]) -> Ints | None:
@@ -197,13 +195,11 @@ def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint
 def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], Ints32]) -> Ints32:
     """Return the cells of parts that are recoded alone. Those that break a requirement stay whole."""
     # Loaded late: a lattice has no trees.
-    from pymoo_anon.recoding.trees import cells_of_classes
+    from pymoo_anon.recoding.trees import cells_of_classes, places_by_number
 
     parts = trees.parts
-    by_part = np.argsort(parts, kind="stable")
-    members = np.split(by_part, np.flatnonzero(np.diff(parts[by_part])) + 1)
     cells = trees.released(cells_of_classes(trees, parts, int(parts.max()) + 1)[parts])
-    chosen = [own for own in members if tests.subset(own).keeps_whole(trees.rows[own])]
+    chosen = [own for own in places_by_number(parts) if tests.subset(own).keeps_whole(trees.rows[own])]
     if chosen:
         own = np.sort(np.concatenate(chosen))
         part = trees.subset(own)._replace(places=np.arange(len(own)))

@@ -15,7 +15,7 @@ from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.fronts.archive import first_non_dominated
 from pymoo_anon.objectives.bounds import Kind, SuppressionBudget, suppression_budget
 from pymoo_anon.problems.journal import BOUNDS
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.lattice import LatticeProblem, layer_sizes
 from pymoo_anon.proofs.base import BoundsReader, LatticeProof, Tolerance, least_covered
 from pymoo_anon.proofs.covering import (
     Members,
@@ -40,14 +40,6 @@ _OPEN_AT_RANDOM = 32
 
 # Projections are evaluated first if they are at most this share of the nodes.
 _SHARE_OF_PROJECTIONS = 1 / 16
-
-
-def layer_sizes(lengths: Ints) -> Ints:
-    """Return the number of nodes by level sum."""
-    sizes = np.ones(1, dtype=np.int64)
-    for length in lengths:
-        sizes = np.convolve(sizes, np.ones(int(length) + 1, dtype=np.int64))
-    return sizes
 
 
 class MeasureRules(BoundsReader):
@@ -225,9 +217,9 @@ class StoredLatticeProof(LatticeProof):
         self._scratches = [node_scratch(own.rules) for _ in range(problem.n_threads)]
         self._members: Members | None = None
         first = projections(problem.lengths, own.rules.strides, 2 if self.sweeps else 3)
-        self._layer_sizes = layer_sizes(problem.lengths)
+        self._layer_sizes = layer_sizes(problem.lengths).astype(np.int64)
         # The same without the first attribute.
-        self._rest_sizes = layer_sizes(problem.lengths[1:])
+        self._rest_sizes = layer_sizes(problem.lengths[1:]).astype(np.int64)
         # The layer, its nodes to examine, the place of the next one, and the nodes to evaluate.
         self._layer, self._ahead, self._position = len(self._layer_sizes), first[:0], 0
         self._open = first

@@ -208,11 +208,7 @@ class Ascent:
 
 
 class Part:
-    """Ascent over some of the attributes.
-
-    Attributes:
-        prices: (n_items,) float array, the best prices so far.
-    """
+    """Ascent over some of the attributes. `prices` are the best so far, an (n_items,) float array."""
 
     def __init__(self, trees: Trees, items: Items, attributes: Ints) -> None:
         self._trees, self._items = trees, items

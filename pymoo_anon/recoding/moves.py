@@ -112,7 +112,7 @@ class Classes(NamedTuple):
         return float((self.rows * self.costs).sum() + price * np.count_nonzero(self.rows))
 
     def sort(self, among: Ints | None = None) -> None:
-        """Sort the classes by their cells, for fast searches: all of them, or some alone."""
+        """Sort the classes by their cells, for fast searches. `among` sorts some alone."""
         chosen = np.arange(len(self.rows)) if among is None else among
         keys, n = self.cells[np.ix_(chosen, self.attributes)], len(chosen)
         order, self.shared[:n], self.skip[:n] = sort_by_cells(keys)
@@ -214,7 +214,7 @@ def _join_nodes(node, other, trees):
 
 @kernel
 def _added(c, r, w, limit, trees, tests, classes):
-    """Return the added loss of a class that gets a tuple, or another class, or infinity."""
+    """Return the added loss of a class with a tuple, or infinity. Without a tuple it gets another class."""
     n, last = classes.rows[c], len(classes.attributes)
     added = w * classes.reached[last, 0] + n * classes.reached[last, 1]
     if n == 0 or added >= limit:

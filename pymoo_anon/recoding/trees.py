@@ -146,7 +146,7 @@ class Trees(NamedTuple):
         return moved._reduced(), group_of
 
     def _with_own_leaves(self) -> Trees:
-        """Give each node a leaf of its own, as dear as the node, at its number."""
+        """Give each node a leaf of its own at its number. It is as dear as the node."""
         places = np.arange(len(self.first))
         is_inner = self.after - places > 1
         new = places + np.cumsum(is_inner) - is_inner
@@ -245,6 +245,12 @@ def widen(cells, r, trees):
         cells[j] = trees.leaves[position] if cells[j] < 0 else join(trees, cells[j], position)
         cost += trees.costs[cells[j]]
     return cost
+
+
+def places_by_number(numbers: Ints) -> list[Ints]:
+    """Return the places of each number that occurs, ascending."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
 
 
 def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:

@@ -437,15 +437,8 @@ def kind_of(path: Path) -> str:
     return kind
 
 
-def alike(target: Source, columns: Sequence[str]) -> str:
-    """Say which columns a place cannot tell apart, if any."""
-    twice = repeated(map(str.casefold, columns)) if target.kind in ("parquet", "sqlite") else ()
-    told = f"{target} must have columns that differ in more than case, got {examples(twice)} twice"
-    return f"{told}; release to a CSV file, or rename them" if twice else ""
-
-
-def check_target(target: Source, reading: Reading, columns: Sequence[str]) -> None:
-    """Raise ValueError if a release of some columns cannot be written to a place."""
+def check_target(target: Source, reading: Reading) -> None:
+    """Raise ValueError if a release cannot be written to a place."""
     if target.table is None:
         kind_of(target.path or Path())
     elif target.kind != "sqlite" and not str(target.address).startswith(POSTGRES):
@@ -454,8 +447,6 @@ def check_target(target: Source, reading: Reading, columns: Sequence[str]) -> No
         raise ValueError(f"{target} must be in a database that is there, got none; an empty file is one")
     if engine_of(reading) == "spark" and target.kind not in ("csv", "parquet"):
         raise ValueError(f"engine spark writes a release to a CSV or Parquet file, got {target}")
-    if told := alike(target, columns):
-        raise ValueError(told)
     check_installed(target.kind)
 
 

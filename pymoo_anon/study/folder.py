@@ -50,15 +50,7 @@ class SearchFolder:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """Open the folder of a search.
-
-        Args:
-            path: The folder, or the project file.
-
-        Raises:
-            ValueError: The folder holds no search of a project, or the project file is missing or wrong. Whether a
-                project was searched is told where its front is read.
-        """
+        """Open the folder of a search by its path or the project file. `record` tells whether it was searched."""
         folder = Path(path)
         if not folder.is_dir():
             return cls(read_project(folder))
@@ -87,11 +79,7 @@ class SearchFolder:
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """Record of the search: options, algorithm, checksums, versions.
-
-        Raises:
-            ValueError: There is none, or data or project file have changed since.
-        """
+        """Record of the search: options, algorithm, checksums, versions. It raises if they are out of date."""
         for path in (self.folder / FRONT, self.folder / RECORD):
             if not path.is_file():
                 own = self.project.path
@@ -129,11 +117,7 @@ class SearchFolder:
 
     @cached_property
     def front(self) -> Front:
-        """The front that the search wrote.
-
-        Raises:
-            ValueError: It is damaged or of other data.
-        """
+        """The front that the search wrote, if it is whole and of these data."""
         if self.audience is not None:
             return self.audience_search[0]
         record, content = self.record, content_of(self.folder / FRONT)
@@ -180,14 +164,7 @@ class SearchFolder:
     def pick(self, require: Sequence[Constraint] = (), *, row: int | None = None, **ways: Any) -> Choice:
         """Choose a point that can be released, and write it beside the front.
 
-        Args:
-            require: Bounds that must hold.
-            row: The row of the front, from 1.
-            ways: `best`, `knee` or `weights`, as in `Front.choose`.
-
-        Raises:
-            TypeError: A bound is no constraint, or as in `Front.choose`.
-            ValueError: No such point can be released.
+        A row of the front counts from 1. Other `ways` are `best`, `knee` and `weights`, as in `Front.choose`.
         """
         front, require = self.front, checked_constraints(require, self.table)
         front.meet(require)
@@ -214,11 +191,7 @@ class SearchFolder:
         return f"Row {wanted.row + 1} fits better, but {why}."
 
     def point(self, row: int | None = None) -> Choice:
-        """Return the choice, or the point of a row of the front, from 1.
-
-        Raises:
-            ValueError: There is no such row, or no point is chosen.
-        """
+        """Return the choice, or the point of a row of the front, from 1."""
         if row is None:
             return self.choice
         self._check_row(row)
@@ -248,11 +221,7 @@ class SearchFolder:
 
     @cached_property
     def choice(self) -> Choice:
-        """The chosen point, its reason and its requirements.
-
-        Raises:
-            ValueError: No point is chosen, or it is of another front.
-        """
+        """The chosen point of this front, its reason and its requirements."""
         path, front = self.folder / CHOICE, self.front
         if self.audience is not None:
             offered = self._offered(self.refusals())

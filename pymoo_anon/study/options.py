@@ -532,13 +532,11 @@ class Settings(Invocation):
 
     def sides(self) -> list[float] | None:
         """Return the sides of the archive's boxes, or None."""
-        if self.epsilon is None:
-            return None
-        # No other search needs the archive here.
+        # Few searches name them.
         from pymoo_anon.fronts.archive import checked_epsilon
 
-        sides: list[float] = checked_epsilon([numeral("epsilon", part) for part in parts_of(self.epsilon)]).tolist()
-        return sides
+        given = [] if self.epsilon is None else [numeral("epsilon", part) for part in parts_of(self.epsilon)]
+        return [*map(float, checked_epsilon(given))] if given else None
 
 
 def levels_of(texts: Sequence[str]) -> dict[str, tuple[int, int]]:

@@ -156,11 +156,14 @@ class Project:
         """Return the names of the columns with any of these roles."""
         return [name for name, column in self.columns.items() if column.role in roles]
 
-    @property
-    def released(self) -> list[str]:
-        """Names of the columns of a release."""
+    def alike(self, target: Source) -> str:
+        """Say which columns of a release its place cannot tell apart, if any."""
         left_out = self.with_role("drop", "identifier", "person")
-        return [name for name in self.columns if name not in left_out]
+        twice = repeated(name.casefold() for name in self.columns if name not in left_out)
+        if not twice or target.kind not in ("parquet", "sqlite"):
+            return ""
+        told = f"{target} must have columns that differ in more than case, got {examples(twice)} twice"
+        return f"{told}; release to a CSV file, or rename them"
 
     def _hierarchies(self, role: str) -> dict[str, Path]:
         return {name: file for name in self.with_role(role) if (file := self.columns[name].hierarchy) is not None}

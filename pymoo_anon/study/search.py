@@ -233,10 +233,7 @@ class Run:
         if project is not None:
             place = {"file": path_from(settings.output, project.path), "sha256": checksum(project.path)}
             self._own["project"] = {**place, **project.identity(self._checksums)}
-            # The demos need no engine.
-            from pymoo_anon.study.engines import alike
-
-            if told := alike(project.release, project.released):
+            if told := project.alike(project.release):
                 warnings.warn(told, stacklevel=2)
         with options_named(settings, project):
             self.problem: Searched = problem_of(read_table(settings), record_of(settings))

@@ -198,7 +198,9 @@ def target_of(study: Study, output: Any, table: str | None) -> tuple[Source, lis
     target = study.project.release if output is None else source_of(os.fspath(output), Path(), table)
     if output is None and table is not None:
         raise ValueError(f"table must come with output, the place of a database, got {table!r} alone")
-    check_target(target, study.project.reading, study.project.released)
+    check_target(target, study.project.reading)
+    if told := study.project.alike(target):
+        raise ValueError(told)
     own = target.documents(study.project.path.parent)
     return target, [*([own] if target.table is None else []), beside(own, CODEBOOK), beside(own, EVIDENCE)]
 
@@ -236,10 +238,7 @@ def _source_at(study: Study, path: Path) -> Source:
 
 
 def _broken_promises(study: Study, path: Path, told: Mapping[str, Any] | None = None) -> list[str]:
-    """Return the broken promises of a release to any audience, in words.
-
-    Its evidence is read, unless it is given.
-    """
+    """Return the broken promises of a release to any audience, in words. Its evidence may be given."""
     one = study.released_at(path)
     try:
         study = study.for_audience(None if one is None else one.audience)
@@ -397,7 +396,7 @@ def _remember(study: Study, done: Released, others: _Others) -> None:
 
 
 def _of_other_searches(study: Study, own: Sequence[Released]) -> Iterator[tuple[Study | None, Released]]:
-    """Yield releases of the table beside one's own that other searches made, with these if they can be counted."""
+    """Yield the releases by other searches beside some, each with its search if that is found."""
     known = {study.path_of(one) for one in [*study.releases, *own]}
     folders = dict.fromkeys(study.path_of(one).parent for one in own)
     there = [file for folder in folders for file in sorted(folder.glob(f"*.{EVIDENCE}"))]
@@ -415,15 +414,15 @@ def _of_other_searches(study: Study, own: Sequence[Released]) -> Iterator[tuple[
 
 
 def _found(study: Study, told: Mapping[str, Any], path: Path, sha256: str) -> tuple[Study | None, Released]:
-    """Return the search and the record of a release with evidence, if its classes are of the study's table."""
-    file, x = path_from(study.project.path.parent, path), told["front"][told["chosen"]["place"]]["x"]
+    """Return the search of a release, if its joint classes can be counted, and its record."""
+    file = path_from(study.project.path.parent, path)
     with suppress(ValueError, OSError, LookupError):
         # The last command that made it names its search.
         other = Study.open(shlex.split(told["reproduce"][-1])[2])
         one = [one for one in other.releases if one.sha256 == sha256][-1]
         parts_beside([_classes_of_release(other, one)], study.table)
         return other, one._replace(file=file)
-    return None, Released(file, sha256, x, told["suppressed"]["how"], [])
+    return None, Released(file, sha256, [], told["suppressed"]["how"], [])
 
 
 def _checksums_of(study: Study, output: Mapping[str, str]) -> dict[str, Any]:
@@ -554,7 +553,7 @@ def classes_of_file(study: Study, file: Path) -> tuple[EquivalenceClasses, str]:
             if checksum(file) != one.sha256:
                 raise ValueError(f"{file} has changed since its release: its checksum differs; release it again")
             return _classes_of_release(study, one), one.suppressed
-    raise ValueError(f"{file} must be a release of {study.project.path}, got another file; leave --project out")
+    raise ValueError(f"{file} must be a release of {study.named}, got another file; name the folder of its search")
 
 
 def _together(study: Study, releases: Sequence[tuple[Study, Released]]) -> Together | None:

@@ -194,8 +194,7 @@ _WITH_UNIT = re.compile(
 def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
     """Read numbers in the notation of most rows, without a common unit.
 
-    Returns:
-        A number or None for every value, and the decimal separator of the notation, empty for that of Python.
+    With them comes the decimal separator of the notation, empty for that of Python.
 
     >>> read_numbers(["1.234,50", "7", "k.A."], [1, 1, 1])
     ([Decimal('1234.50'), Decimal('7'), None], ',')

@@ -364,7 +364,12 @@ class _Forms:
 
     def _by_number(self) -> _Found:
         profile, words, ends = self.profile, self.words, tuple(WORDS["number ends"])
-        ids = [word for word in words if word in WORDS["numbers"] or word.endswith(ends) or _ends_in_id(word)]
+        ids = [
+            word
+            for word in words
+            if (word in WORDS["numbers"] or word.endswith(ends) or _ends_in_id(word))
+            and WORDS["joined"].get(word) != "quasi-identifier"
+        ]
         if not ids:
             return None
         person = next(
@@ -544,7 +549,7 @@ def decided_columns(
         groups = table.group_by([alias[name]], drop_null_keys=False).agg(nw.col(*tested).n_unique())
         most = frames.fetched(groups.select(nw.col(*tested).max())).rows(named=True)[0]
         decided = [other for other in likely if most.get(alias[other]) == 1]
-        if own[name].is_measured:
+        if decided and own[name].is_measured:
             decided = _following(table, alias, name, decided)
         if 2 * len(decided) <= len(telling):
             found |= {other: name for other in decided if other in names[place + 1 :] and other not in found}

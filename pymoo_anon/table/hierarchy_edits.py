@@ -171,8 +171,7 @@ def _find_unknown(domain: Sequence[str], values: list[Any], found: _Findings) ->
     places = hierarchy.encode(present)
     has_missing = any(map(is_missing, values))
     # Beside missing values an empty text is one of them.
-    known = [""] * has_missing
-    unknown = [value for value, place in zip(present, places, strict=True) if place < 0 and value not in known]
+    unknown = [v for v, place in zip(present, places, strict=True) if place < 0 and not (has_missing and v == "")]
     found.add("error", "values of the column without a row", map(repr, ascending(unknown)))
     if "" not in domain and has_missing:
         found.add("note", 'the column has missing values, the file no row for them: missing = "keep" adds one')

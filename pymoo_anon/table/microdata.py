@@ -234,9 +234,8 @@ class Microdata:
         counts = np.bincount(ids, self.tuples.counts).astype(np.int64)
         domains = {name: domain for name, domain in self.tuples.domains.items() if name not in hierarchies}
         columns = {name: self.tuples.columns[name].merged(ids, n) for name in domains}
-        roles = self.sensitive, self.label, self.person
-        table = Microdata(hierarchies, distinct.nodes, counts, columns, domains, *roles)
-        return leaving_out(table, self.n_left_out)
+        made = Microdata(hierarchies, distinct.nodes, counts, columns, domains, self.sensitive, self.label, self.person)
+        return leaving_out(made, self.n_left_out)
 
     @property
     def n_rows(self) -> int:

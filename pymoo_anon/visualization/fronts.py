@@ -26,7 +26,7 @@ from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import lost
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import axes_of
-from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.problems.lattice import LatticeProblem, layer_sizes
 from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
 from pymoo_anon.typing import Bools, Floats, Ints
 
@@ -369,7 +369,7 @@ def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLik
     """Collect the data of `plot_lattice`."""
     marked = np.unique(problem.checked(np.atleast_2d(np.asarray(front))), axis=0)
     seen = None if visited is None else np.unique(problem.checked(visited), axis=0)
-    counts = _layer_sizes(problem.lengths)
+    counts = layer_sizes(problem.lengths).tolist()
     title = f"{problem.n_nodes:,} nodes in {len(counts)} layers, {len(marked):,} in the front"
     title += "" if seen is None else f", {len(seen):,} visited"
 
@@ -426,15 +426,6 @@ def plot_lattice(
     for side in ("top", "right", "bottom"):
         ax.spines[side].set_visible(False)
     return saved(figure, path)
-
-
-def _layer_sizes(lengths: Ints) -> list[int]:
-    # Python's integers: a layer may have more than 2^63 nodes.
-    sizes = [1]
-    for length in lengths.tolist():
-        # Layer h of the product combines the layers h - length to h of the attributes before.
-        sizes = [sum(sizes[max(h - length, 0) : h + 1]) for h in range(len(sizes) + length)]
-    return sizes
 
 
 def _is_in(nodes: Ints, some: Ints) -> Bools:

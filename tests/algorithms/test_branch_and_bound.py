@@ -1,17 +1,18 @@
-"""Branch and bound: exhaustive search's front, failing proofs, runs in pymoo."""
+"""Branch and bound: exhaustive search's front, failing proofs, runs in pymoo, and optima on ARX's hierarchies."""
 
 import copy
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
-from limits import limited
 from pymoo.core.termination import NoTermination
 from pymoo.optimize import minimize
-from tasks import check_certified, minimal, printed, sorted_rows
+from tasks import check_certified, limited, minimal, printed, sorted_rows
 
-from pymoo_anon.algorithms import PBGEA, BranchAndBound
+from benchmarks.papers.arx_optima import CASES, Case, Node, Plain, found, problem_of, same
+from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.objectives import *
 from pymoo_anon.operators import LatticeSampling
@@ -97,10 +98,6 @@ def test_verbose_shows_what_is_left(capsys):
 SMALL = make_census(500, seed=2)
 
 
-def small_problem(**asked):
-    return LatticeProblem(SMALL, [KAnonymity(), GeneralLossMetric()], suppression=0.01, **asked)
-
-
 def test_of_several_infeasible_nodes_it_is_the_one_that_violates_least():
     seen = []
 
@@ -116,7 +113,7 @@ def test_of_several_infeasible_nodes_it_is_the_one_that_violates_least():
 
 
 def test_a_history_holds_no_bounds():
-    own = small_problem()
+    own = LatticeProblem(SMALL, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
     res = minimize(own, BranchAndBound(), save_history=True)
     assert len(res.history) == res.algorithm.n_iter - 1
     assert [one.n_evaluated for one in res.history] == sorted(one.n_evaluated for one in res.history)
@@ -187,3 +184,58 @@ def test_room_is_that_of_the_bounds():
     most = own.n_nodes * (8 * 2 + 9)
     for max_bytes, kind in ((most, StoredLatticeProof), (most - 1, IntervalProof)):
         assert isinstance(minimize(own, BranchAndBound(max_bytes=max_bytes)).algorithm.proof, kind)
+
+
+# The least general loss per row, the node and the suppressed rows. Classes of counts such as 1, 1, 1 or 4, 2, 1, 1, 1,
+# 1 attain a bound of 3 or 5 on the entropy just so.
+ON_LIMITS = [
+    (Case({"k": 5, "l": 3}, 0.01), 2.794550923, (0, 3, 0, 2, 3, 1, 1, 0), 251),
+    (Case({"entropy l": 3}, 0.01), 2.802976924, (0, 3, 0, 2, 3, 1, 1, 0), 299),
+    (Case({"entropy l": 3}, 0.05), 1.778163182, (0, 3, 0, 1, 2, 1, 1, 0), 1053),
+    (Case({"k": 2, "entropy l": 5}, 0.05), 2.991781029, (1, 3, 0, 0, 3, 1, 1, 0), 1379),
+]
+
+
+@pytest.fixture(scope="module")
+def plain(adult_rows):
+    return {names: Plain(adult_rows, names) for names in {case.names for case in CASES}}
+
+
+def recounted(plain, case, node):
+    """Recount the value and the suppressed rows of a node."""
+    classes = Node(plain[case.names], node)
+    kept = np.logical_and.reduce([classes.keeps(*bound) for bound in case.bounds.items()])
+    return classes.value(case.loss, kept), int(classes.sizes[~kept].sum())
+
+
+@pytest.mark.parametrize(
+    ("case", "value", "node", "n_suppressed"),
+    [pytest.param(*one, marks=[pytest.mark.slow] if number % 2 else []) for number, one in enumerate(ON_LIMITS)],
+    ids=lambda one: str(one),
+)
+def test_optima_on_limits(adult_rows, plain, case, value, node, n_suppressed):
+    problem = problem_of(adult_rows, case)
+    for algorithm in (ExhaustiveSearch(), BranchAndBound()):
+        least, res = found(problem, algorithm)
+        assert least / len(adult_rows) == pytest.approx(value, abs=5e-10)
+        assert np.atleast_2d(res.X)[0].tolist() == list(node)
+        exact, gone = recounted(plain, case, node)
+        assert same(least, exact)
+        assert gone == n_suppressed
+
+
+PUBLISHED = [
+    pytest.param(case, marks=[pytest.mark.slow] if number % 3 else [])
+    for number, case in enumerate(case for case in CASES if case.published)
+]
+
+
+@pytest.mark.parametrize("case", PUBLISHED, ids=lambda case: f"{case}, {case.limit}, {case.loss}")
+def test_optima_that_arx_expects(adult_rows, plain, case):
+    value, node = case.published
+    least, _ = found(problem_of(adult_rows, case), BranchAndBound())
+    assert least == pytest.approx(value, rel=1e-9)
+    if node:
+        exact, n_suppressed = recounted(plain, case, node)
+        assert same(least, exact)
+        assert n_suppressed <= Fraction(str(case.limit)) * len(adult_rows)

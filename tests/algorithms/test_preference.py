@@ -86,11 +86,8 @@ def test_achievement_stands_beside_pymoos():
     # ASF divides by its weights.
     assert np.allclose(Achievement()(F, preference), ASF()(F + 1e-6, 1 / w))
     assert Achievement()(F, preference).argmin() == ASF()(F, preference).argmin()
-    assert Achievement()(F, np.array([preference, preference[::-1]])).shape == (50, 2)
     moved = Achievement()(F, preference, ideal_point=np.array([0.1, 0.05]))
     assert np.allclose(moved, [ach(f - [0.1, 0.05], preference - [0.1, 0.05]) for f in F])
-    preferred = np.array([[0.2, 0.9]])
-    assert Achievement()(preferred, preference)[0] == pytest.approx(ach((0.2, 0.9), (0.2, 0.9)))
     three = Achievement(eps=0)(np.array([[0.2, 0.5, 0.5]]), np.array([0.1, 0.5, 1.0]))
     assert three.ravel().tolist() == pytest.approx([0.2 * 10 / 13])
 

@@ -1,7 +1,5 @@
 """The sweep of targets: points, termination, and worth of its front."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

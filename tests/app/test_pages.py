@@ -338,6 +338,47 @@ def test_fields_of_step_3_are_kept_when_they_are_left():
     assert "objectives" not in desk.project().search
 
 
+def test_entries_are_added_at_the_end_and_need_what_they_are_for(monkeypatch):
+    monkeypatch.setattr(screen.Screen, "show", screen.Screen._note)
+    change(search={"require": ["k>=2"]}, audience=[{"name": "staff", "require": ["k>=3"]}])
+    said, desk = [], Desk(Path("mine.toml"))
+    for words, label, value in (
+        ("Require", "Name", ""),
+        ("Require", "Name", ""),
+        ("Add the adversary", "Known", []),
+        ("Add the adversary", "Known", ["zip"]),
+        ("Add the audience", "Name", ""),
+        ("Add the audience", "Name", "all"),
+        ("Add the audience", "Name", "staff"),
+    ):
+        page = told(project.show_requirements, desk)
+        page.on_exception(lambda error: said.append(str(error)))
+        labelled(page, label).value = value
+        click(button(page, words))
+    assert said == ["an adversary must have known columns, got none", "an audience must have a name, got none"]
+    made = tomlkit.parse(Path("mine.toml").read_text(encoding="utf-8")).unwrap()
+    assert made["search"]["require"] == ["k>=2", "k>=5"]
+    assert made["adversary"] == [{"known": ["zip"], "require": ["k>=5"]}]
+    audiences = [{"name": "staff", "require": ["k>=3", "k>=5"]}, {"name": "all", "require": ["k>=5"]}]
+    assert made["audience"] == audiences
+
+
+def test_numbers_are_kept_as_their_fields_show_them():
+    page, desk = told(study.show_search), Desk(Path("mine.toml"))
+    for label, typed, kept in (("Time limit", 0.25, 1), ("Seed", 2.6, 3), ("Seed", -4, 0), ("Time limit", None, None)):
+        field = labelled(page, label)
+        leave(field, typed)
+        assert field.value == desk.project().search.get(label.lower().replace(" ", "_")) == kept
+
+
+def test_a_file_that_is_no_hierarchy_is_refused_in_words():
+    page, said = told(project.show_hierarchies), []
+    page.on_exception(lambda error: said.append(str(error)))
+    (upload,) = of(page, ui.upload)
+    click(upload, "rejected")
+    assert said == ["a hierarchy must be a .csv or .txt file of at most 20,000,000 bytes, got another one"]
+
+
 def test_fields_are_kept_beside_a_change_of_another_program_that_the_page_shows():
     page = told(project.show_requirements)
     change(search={"require": ["k>=4"]})
@@ -485,6 +526,20 @@ def test_each_audience_has_its_release_and_its_report_on_the_page():
     page = told(again, desk)
     assert [one for one in texts(page) if one.startswith("mine-release-all.csv, with")]
     assert "pymoo-anon report mine.toml --audience all" in texts(page)
+
+
+def test_commands_below_a_page_can_be_told_until_it_is_left(monkeypatch):
+    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+    search("mine.toml")
+    run("pick", "mine.toml", "--require", "k>=3")
+    run("release", "mine.toml")
+    for fill in (study.show_release_step, study.show_front, project.show_table, project.show_requirements):
+        desk = Desk(Path("mine.toml"))
+        page = told(fill, desk)
+        # Pages follow this a moment later. An error would end the bindings of all of them.
+        desk.open()
+        nicegui.binding._refresh_step()
+        assert [one for one in texts(page) if one.startswith("pymoo-anon ")]
 
 
 def test_a_report_says_where_its_head_is_filled_in_and_the_page_has_the_fields():

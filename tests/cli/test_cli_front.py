@@ -77,20 +77,6 @@ def test_levels_are_told_in_words_that_fit(searched):
     assert command._words(searched, 12)[-1] == "8 kept, 0 coarser"
 
 
-@pytest.mark.parametrize("width", [60, 80, 120, 160])
-@pytest.mark.parametrize("n_sensitive", [1, 9])
-def test_no_heading_is_broken(width, n_sensitive):
-    rng = np.random.default_rng(n_sensitive)
-    columns = {f"sensitive column {i}": rng.integers(0, 3, 60) for i in range(n_sensitive)}
-    measures = [KAnonymity(), *map(DistinctLDiversity, columns), DistinctLDiversity(), GeneralLossMetric()]
-    problem = raw_problem({"age_of_the_person": rng.integers(0, 9, 60), **columns}, columns, objectives=measures)
-    heading = text_of(problem.front(problem.nodes(0, 2)).sorted(), width).splitlines()[0]
-    whole = ["row", "k", *(f"l of {name}" for name in columns), "l", "GLM lost", "suppressed"]
-    shown = re.split(r"  +", heading.strip().removesuffix("levels").strip())
-    assert len(shown) > 2
-    assert shown == whole[: len(shown)]
-
-
 def test_the_record_tells_the_machine_and_the_times(done):
     own, found = done
     record = own.record(found)

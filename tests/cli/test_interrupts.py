@@ -4,19 +4,14 @@ This holds although other code may lose their error.
 """
 
 import ctypes
-import json
 import os
-import random
 import shutil
 import signal
-import subprocess
-import sys
-import time
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from command import command, made_in, run, without_compiling, write_persons
+from command import command, made_in, run, write_persons
 from numba.core import event
 from numba.core.compiler_lock import global_compiler_lock
 
@@ -183,29 +178,6 @@ def test_a_second_signal_after_files_are_put_in_place_does_not_wait(monkeypatch,
     assert (done.exit_code, done.stderr, said) == (130, EVERYTHING, [])
 
 
-def test_a_release_that_is_written_by_half_is_refused_by_its_checksum(monkeypatch):
-    """Refuse a release that a disk failure left without its evidence.
-
-    The evidence is moved last, so that it describes another file.
-    """
-    own = os.replace
-
-    def fail(old, new):
-        if str(new) == "mine-release.csv.evidence.json":
-            raise OSError(28, "No space left on device")
-        own(old, new)
-
-    row = json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))["row"]
-    before = Path("mine-release.csv").read_bytes()
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", fail)
-        other = str(row - 1 if row > 1 else 2)
-        assert "No space left" in run("release", "mine.toml", "--row", other, "--force", code=2)
-    assert Path("mine-release.csv").read_bytes() != before
-    said = "mine-release.csv: does not hold: the file has changed: its checksum differs.\n"
-    assert command("verify", "mine.toml").stdout == said
-
-
 def test_while_numba_compiles_a_first_signal_waits_and_a_second_does_not(monkeypatch, listening):
     monkeypatch.setattr(event, "_registered", defaultdict(list))
     watch_compiling(lambda: None, interrupt.check_interrupted)
@@ -225,25 +197,3 @@ def test_while_numba_compiles_a_first_signal_waits_and_a_second_does_not(monkeyp
     assert seen == ["still compiling"]
     with pytest.raises(KeyboardInterrupt):
         inner()
-
-
-@pytest.mark.slow
-def test_real_releases_on_a_cold_cache_lose_no_signal(tmp_path):
-    """Interrupt each refined release after up to 14 compiled loops.
-
-    Each is interrupted at another moment.
-    """
-    before = files()
-    for number in range(15):
-        cache = tmp_path / f"cache{number}"
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
-        call = [sys.executable, "-m", "pymoo_anon", "release", "mine.toml", "--local", "--output", "new.csv"]
-        with subprocess.Popen(call, env=environment, stdout=-1, stderr=-1, text=True) as process:
-            while process.poll() is None and not (cache.exists() and len([*cache.rglob("*.nbc")]) >= number):
-                time.sleep(0.005)
-            time.sleep(random.Random(number).random() * 0.2)
-            process.send_signal(signal.SIGINT)
-            output, error = process.communicate(timeout=120)
-        shutil.rmtree(cache)
-        assert (process.returncode, without_compiling(error)) == (130, NOTHING), (number, output)
-        assert files() == before

@@ -100,20 +100,6 @@ def test_columns_that_nobody_decided_on_stop_a_search():
     assert not Path("out").exists()
 
 
-def test_a_search_of_a_project():
-    run("search", "my.toml")
-    assert sorted(os.listdir("out")) == [*FILES, "search.npz"]
-    assert record("out")["options"]["generations"] == 2
-    assert (front("out")["k"] >= 2).all()
-    study = Study.open("my.toml")
-    read, made = study.front, study.record
-    assert len(read) > 0
-    assert list(read.to_frame()) == list(front("out"))
-    assert read.to_frame().to_numpy().tolist() == front("out").to_numpy().tolist()
-    assert read.certified == made["certified"]
-    assert made["project"]["file"] == "../my.toml"
-
-
 @pytest.fixture(scope="module")
 def searched_once(tmp_path_factory):
     with made_in(tmp_path_factory, "search my.toml") as folder:

@@ -226,21 +226,11 @@ def test_what_arx_expects_and_where_it_differs():
 
 
 def test_the_slide_model_is_divided_by_and_its_bracket_is_closed():
-    """Contrast ARX, which multiplies by the last power of 1 - d. It expects few classes of two, and its K differs."""
+    """Contrast ARX, which multiplies by the last power, and so expects few classes of two."""
     n_classes, alpha, beta, share = 216.71455521, 0.21376647, 0.04451197, 0.105
     assert seen(n_classes, alpha, beta, share, 1) == pytest.approx(TOY[1], rel=1e-6)
     assert seen(n_classes, alpha, beta, share, 2) == pytest.approx(TOY[2], rel=1e-6)
     assert estimated(TOY, 1000)["slide negative binomial"] == pytest.approx(n_classes * beta**alpha, rel=1e-6)
-    d = (1 - share) * (1 - beta)
-    multiplied = n_classes * alpha * beta**alpha * share**2 * (1 - beta) / 2 * (2 - (1 - alpha) * d)
-    assert multiplied / (1 - d) ** (alpha + 2) == pytest.approx(TOY[2], rel=1e-6)
-    assert multiplied * (1 - d) ** (alpha + 2) < 0.05
-    j, f, q = np.array(list(TOY)), np.array(list(TOY.values())), 1 - share
-    closed, second = (q**j * ((1 + share) ** j - 1)) @ f, (q**j @ f) / (j * share * q ** (j - 1) @ f)
-    open_ended = (q**j * f * (1 + share) ** j - 1).sum()
-    first = j * share**2 * (1 - share**2) ** (j - 1) @ f
-    assert f.sum() + TOY[1] * first / closed * second**2 == pytest.approx(n_classes, rel=1e-9)
-    assert f.sum() + TOY[1] * first / open_ended * second**2 < 0.5 * n_classes
 
 
 def test_merging_classes_can_raise_an_estimate():

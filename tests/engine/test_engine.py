@@ -329,13 +329,6 @@ def test_a_total_holds_what_a_float_loses():
     assert sums.total(np.array([1.0] + [2.0**-53] * 1024), np.ones(1025)) == 1 + 2.0**-43
 
 
-def test_repeated_terms_have_the_sum_of_their_counts():
-    rng = np.random.default_rng(0)
-    some, counts = rng.random(50), rng.integers(1, 60, 50)
-    repeated = rng.permutation(np.repeat(some, counts))
-    assert sums.total(some, counts.astype(float)) == sums.total(repeated, np.ones(len(repeated)))
-
-
 @given(st.data())
 def test_sums_of_groups_are_those_of_their_values(data):
     sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))

@@ -3,8 +3,6 @@
 Limits as people write them are kept exactly.
 """
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -307,12 +305,11 @@ def test_thirds_as_weights_are_thirds():
     np.testing.assert_array_equal(F[:, 0], F[:, 1])
 
 
-def halves(n):
-    return Hierarchy([[f"{i}" for i in range(n)], [f"h{i % 2}" for i in range(n)], ["*"] * n])
-
-
 #: Domains whose sizes, less one, have no common divisor.
-WIDE = {n: halves(n) for n in (102, 104, 108, 110, 114, 128, 132, 138, 140)}
+WIDE = {
+    n: Hierarchy([[f"{i}" for i in range(n)], [f"h{i % 2}" for i in range(n)], ["*"] * n])
+    for n in (102, 104, 108, 110, 114, 128, 132, 138, 140)
+}
 
 
 def test_values_over_a_large_denominator_are_rounded_once():

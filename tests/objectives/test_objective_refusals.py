@@ -8,8 +8,7 @@ from pymoo.optimize import minimize
 from refusals import check_refusals, refusals
 from strategies import one_class_each, raw
 from tasks import invented
-from test_identity import BOTH, EVERYWHERE, FRAME, PLACES, PRESENT
-from test_known import WARD, ward
+from test_known import BOTH, EVERYWHERE, FRAME, PLACES, PRESENT, WARD, ward
 
 from pymoo_anon.algorithms import PBGEA
 from pymoo_anon.datasets import make_census

@@ -283,21 +283,13 @@ def test_a_search_that_was_cut_anywhere_ends_the_same(tmp_path, search, objectiv
 
 def test_what_makes_a_search_another_one(tmp_path):
     path = tmp_path / "search.journal"
+    others = [census(299), census(suppression=0.01), census(constraints=[KAnonymity() >= 2])]
+    others = [(one, {"seed": 1}) for one in (*others, LatticeProblem(TABLE, [KAnonymity()]))]
     with journaled(census(), path, settings={"seed": 1}) as journal:
         journal.append(VALUES, [b"\0" * 64], np.zeros(3))
-    others = [
-        (census(), {"seed": 2}),
-        (census(299), {"seed": 1}),
-        (census(suppression=0.01), {"seed": 1}),
-        (census(constraints=[KAnonymity() >= 2]), {"seed": 1}),
-        (LatticeProblem(TABLE, [KAnonymity()]), {"seed": 1}),
-    ]
-    for problem, settings in others:
-        with (
-            pytest.raises(ValueError, match="belongs to another search"),
-            journaled(problem, path, settings=settings, resume=True),
-        ):
-            pass
+    for problem, settings in (*others, (census(), {"seed": 2})):
+        with pytest.raises(ValueError, match="belongs to another search"):
+            journaled(problem, path, settings=settings, resume=True).__enter__()
     with journaled(census(), path, settings={"seed": 1}, resume=True):
         pass
 

@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from limits import limited
 from pymoo.optimize import minimize
-from tasks import any_tasks, printed, sorted_rows
+from tasks import any_tasks, limited, printed, sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
@@ -213,14 +212,6 @@ def test_where_boxes_are_too_many_they_are_searched_depth_first(objectives):
     assert 8 < most < 8 + 2 * (1 + problem.lengths.sum())
     assert proof._n_bytes == 0
     np.testing.assert_array_equal(sorted_rows(proof.F), problem.pareto_front())
-
-
-def test_more_memory_changes_nothing_but_the_way():
-    problem = LatticeProblem(CENSUS, [KAnonymity(), GeneralLossMetric()], suppression=0.01)
-    for max_bytes in (1, 10_000, 100_000):
-        proof = minimize(problem, BranchAndBound(max_bytes=max_bytes), seed=0).algorithm.proof
-        assert isinstance(proof, IntervalProof)
-        np.testing.assert_array_equal(sorted_rows(proof.F), problem.pareto_front())
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from limits import limited
 from loops import leave_uncompiled
 from numba.core.event import install_timer
 from pymoo.optimize import minimize
-from strategies import invented_frame, times
-from tasks import Task, found, invented, nsga2, sorted_rows
+from strategies import times
+from tasks import Task, found, invented, limited, nsga2, sorted_rows
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch, ParetoLocalSearch
 from pymoo_anon.datasets import make_census
@@ -23,10 +22,11 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives import *
 from pymoo_anon.objectives.bounds import _SMALL, AdditiveLoss, Kind, _write_fewest
 from pymoo_anon.problems import LatticeProblem, base, journaled
+from pymoo_anon.problems.lattice import layer_sizes
 from pymoo_anon.proofs import covering, stored
 from pymoo_anon.proofs.base import tolerance
 from pymoo_anon.proofs.covering import ADDITIVE, FIXED, SQUARES, THRESHOLD, Members, NodeBounds, Rules
-from pymoo_anon.proofs.stored import MeasureRules, find_open, layer_sizes, node_scratch
+from pymoo_anon.proofs.stored import MeasureRules, find_open, node_scratch
 from pymoo_anon.table import Below, Hierarchy, Microdata, Violating
 
 pytestmark = pytest.mark.filterwarnings("ignore:the hierarchies of .* do not end in one group")
@@ -358,22 +358,6 @@ def test_larger_lattices_where_projections_come_first(goals):
     assert pruned > 8 * 150
 
 
-@pytest.mark.parametrize("goals", [GOALS["k, GLM"], GOALS["k, GLM, CM"]], ids=["sweep", "at random"])
-def test_order_of_tuples_and_threads_change_nothing_but_the_choice_among_equals(goals, threads_at_once):
-    """Reorder rows, which reorders tuples."""
-    table = invented(3)
-    fronts, numbers = [], []
-    for n_threads in (1, 2):
-        for order in (None, 0, 1):
-            own = LatticeProblem(table if order is None else shuffled(3, order), goals, suppression=3)
-            own.n_threads = n_threads
-            res = minimize(own, BranchAndBound(), seed=1)
-            fronts.append(found(res, own).tolist())
-            numbers.append((order, res.algorithm.n_evaluated))
-    assert all(front == fronts[0] for front in fronts)
-    assert numbers[:3] == numbers[3:]
-
-
 def test_what_is_known_of_every_node_does_not_depend_on_threads(threads_at_once):
     """Screen each layer in one part, without hints between parts."""
     known = []
@@ -391,12 +375,6 @@ def test_a_proof_of_a_small_table_begins_no_thread(module, monkeypatch):
     own = LatticeProblem(make_census(500, seed=3), [KAnonymity(), GeneralLossMetric()], suppression=0.01)
     own.n_threads = 2
     assert minimize(own, BranchAndBound(), seed=1).algorithm.certified
-
-
-def shuffled(seed, order):
-    """Return a table of `invented` with its distinct tuples in another order."""
-    frame = invented_frame(seed).sample(frac=1, random_state=order)
-    return Microdata.from_frame(frame, invented(seed).quasi_identifiers, sensitive=["s0", "s1"])
 
 
 CENSUS = make_census(400, seed=3)

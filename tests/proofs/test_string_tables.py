@@ -1,16 +1,105 @@
 """Tables of gains, nested bounds, walks, and best cuts of two attributes, against sums and enumeration."""
 
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
 from loops import with_a_way_in
-from string_instances import invented, paths
+from strategies import a_third_at_once, grown
 
 from pymoo_anon.proofs import tables
-from pymoo_anon.proofs.instance import _best_multiplier
-from pymoo_anon.proofs.strings import PairSearch
+from pymoo_anon.proofs.base import Limits
+from pymoo_anon.proofs.instance import StringSpace, _best_multiplier
+from pymoo_anon.proofs.strings import PairSearch, StringSearch
 from pymoo_anon.proofs.tables import DONE, FOUND, SPENT, StringWalk, best_pair, bound_block, nested_bound
+from pymoo_anon.table import Taxonomy
+
+
+def paths(spans: Any, n: int, at: int = 0) -> list[tuple[int, ...]]:
+    """Return every path of groups from a value to n, as their indices."""
+    if at == n:
+        return [()]
+    return [(i, *rest) for i, (low, high) in enumerate(spans) if low == at for rest in paths(spans, n, high)]
+
+
+@dataclass
+class Strings:
+    """An instance with its sums over strings by definition, tuple by tuple.
+
+    Attributes:
+        space: The arrays.
+        k: The smallest class that is kept.
+    """
+
+    space: StringSpace
+    k: int
+
+    @property
+    def names(self) -> list[int]:
+        return list(range(self.space.none))
+
+    def cuts(self, attribute: int) -> list[tuple[int, ...]]:
+        """Return every cut of an attribute, as indices of its groups."""
+        return paths(self.space.spans[attribute].tolist(), self.space.sizes[attribute])
+
+    def strings(self) -> list[tuple[tuple[int, ...], ...]]:
+        """Return every string, as a cut of every attribute."""
+        return list(product(*map(self.cuts, self.names)))
+
+    def group_of(self, attribute: int, cut: Any, value: int) -> int:
+        """Return the index of the group that holds a value."""
+        spans = self.space.spans[attribute]
+        (place,) = (i for i in cut if spans[i, 0] <= value < spans[i, 1])
+        return int(place)
+
+    def boxes(self, string: Any) -> dict[tuple[int, ...], int]:
+        """Count the rows of each block."""
+        found: dict[tuple[int, ...], int] = Counter()
+        for t, code in enumerate(self.space.codes.tolist()):
+            box = tuple(self.group_of(a, string[a], code[a]) for a in self.names)
+            found[box] += int(self.space.counts[t])
+        return found
+
+    def gain(self, string: Any, multiplier: float = 0.0) -> float:
+        """Sum the gain of all blocks of a string."""
+        worths = self.space.worths
+        return sum(
+            rows * (sum(worths[a][i] for a, i in enumerate(box)) + multiplier)
+            for box, rows in self.boxes(string).items()
+            if rows >= self.k
+        )
+
+    def suppressed(self, string: Any) -> int:
+        return sum(rows for rows in self.boxes(string).values() if rows < self.k)
+
+    def random_string(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        return tuple(np.array(cuts[rng.integers(len(cuts))]) for cuts in map(self.cuts, self.names))
+
+
+def invented(seed: int, sizes: tuple[int, ...] = ()) -> Strings:
+    """Draw tuples over small domains, with tree spans or all intervals."""
+    rng = np.random.default_rng(seed)
+    sizes = sizes or tuple(rng.integers(1, 6, rng.integers(1, 5)).tolist())
+    codes = np.unique(np.column_stack([rng.integers(0, n, 30) for n in sizes]), axis=0)
+    counts = rng.integers(1, 5, len(codes))
+    spans, worths = [], []
+    for n in sizes:
+        own = [(i, j) for i in range(n) for j in range(i + 1, n + 1)]
+        if n > 1 and rng.random() < 0.4:
+            tree = Taxonomy(grown(lambda low, high: int(rng.integers(low, high + 1)), n))
+            own = sorted(set(map(tuple, tree.spans[:, :2].tolist())))
+        spans.append(np.array(own, dtype=np.int64))
+        worths.append(float(rng.integers(1, 4)) * (n - np.diff(spans[-1], axis=1)[:, 0]))
+    # A kept row gains something even if no attribute has two values.
+    worths[0] += 1.0
+    most = int(counts.sum()) * sum(own.max() for own in worths)
+    space = StringSpace(codes.astype(np.int64), counts, spans, worths, float(most))
+    return Strings(space, int(rng.integers(1, 12)))
 
 
 def plain_table(strings, fixed, tabled, free, multiplier):
@@ -350,3 +439,35 @@ def test_where_no_multiplier_is_enough_the_general_string_is_the_start():
     assert strings.suppressed(finest) > 0
     (best, *_), _ = search.within(finest)
     assert all(map(np.array_equal, best, whole))
+
+
+@pytest.mark.parametrize("seed", a_third_at_once(range(24)))
+def test_a_search_finds_what_gains_one_unit_more_for_one_k_after_the_other(seed):
+    """Request only the best strings. Where memory lacks, every k begins anew."""
+    strings = invented(seed, sizes=(2, 3, 2, 3, 2, 1))
+    space, n_rows, ks = strings.space, strings.space.n_rows, (2, 3, 5, 8, 12)
+    limit = (0, reached_by_the_best(strings, ks[seed % 5], n_rows // 3), n_rows)[seed % 3]
+    search = StringSearch(space, ks[0], limit, space.most, Limits((1 << 30, 1)[seed % 2]), True)
+    found = set()
+    for k in ks:
+        if k > search.k:
+            search.raise_k(k, space.most)
+        assert search.k == k
+        at = replace(strings, k=k)
+        gains = {string: at.gain(string) for string in at.strings() if at.suppressed(string) <= limit}
+        need = max(gains.values(), default=0.0) - 1
+        wanted = {string for string, gain in gains.items() if gain > need}
+        slices = 100_000
+        while search.n_open and slices:
+            search.work(1, 1, lambda need=need: need, lambda cuts: found.add(tuple(map(tuple, cuts))))
+            assert search.gain >= max((gains[string] for string in wanted - found), default=-np.inf)
+            slices -= 1
+        assert slices
+        assert wanted <= found
+
+
+def reached_by_the_best(strings, k, limit):
+    """Count the rows that the best string within a limit suppresses."""
+    at = replace(strings, k=k)
+    suppressed = {string: at.suppressed(string) for string in at.strings()}
+    return suppressed[max((one for one in suppressed if suppressed[one] <= limit), key=at.gain)]

@@ -30,25 +30,6 @@ PROBLEM = LatticeProblem(TABLE, [KAnonymity(), GeneralLossMetric()])
 MEANS = {"pay": Kept(mean=True), "days": Kept(mean=True, reason="days off are studied here")}
 
 
-def test_means_are_those_of_arx_in_its_own_example():
-    """ARX rounds them to whole years: 54 for the men, 50 for the women."""
-    frame = pd.DataFrame(
-        {
-            "age": [34, 45, 66, 70, 34, 70, 45],
-            "gender": ["male", "female", "male", "female", "female", "male", "male"],
-            "zip": ["81667", "81675", "81925", "81931", "81931", "81931", "81931"],
-        }
-    )
-    zips = sorted(set(frame.zip))
-    masked = [[one[: 5 - n] + "*" * n for one in zips] for n in range(6)]
-    trees = {"gender": Hierarchy.flat(["female", "male"]), "zip": Hierarchy(masked)}
-    problem = LatticeProblem(Microdata.from_frame(frame, trees), [KAnonymity(), GeneralLossMetric()])
-    made = release(frame, problem, [0, 3], keep={"age": Kept(mean=True)})
-    assert set(made.frame.zip) == {"81***"}
-    assert made.frame.groupby("gender").age.unique().map(list).to_dict() == {"female": [149 / 3], "male": [53.75]}
-    assert sorted(made.frame.age.round()) == [50, 50, 50, 54, 54, 54, 54]
-
-
 @promised(60, 0.5)
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_totals_stay_whatever_is_suppressed(seed, local):

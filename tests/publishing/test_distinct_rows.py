@@ -1,11 +1,9 @@
 """Releases by distinct rows: the same bytes as row by row."""
 
 import datetime
-import os
 from decimal import Decimal
 from importlib import import_module
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -20,7 +18,6 @@ from strategies import fewer
 from pymoo_anon.objectives import DistinctLDiversity, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing.release import Asked, recode
-from pymoo_anon.study import engines
 from pymoo_anon.study.engines import write_table
 from pymoo_anon.table import Hierarchy, Microdata, frames
 
@@ -119,17 +116,6 @@ def test_spark_writes_the_same_files_as_pandas_from_all_rows_and_from_distinct_o
             pd.testing.assert_frame_equal(written[name], written["pandas rows"], check_dtype=False)
         assert len(list(tmp_path.glob(f"*.{ending}*"))) == len(made)
     assert (tmp_path / "spark.csv").read_bytes() == (tmp_path / "spark rows.csv").read_bytes()
-
-
-def test_duckdb_writes_each_distinct_row_once(tmp_path):
-    for cell, is_one_line in (("re\rturn", True), ("line\nend", False), ('qu"ote,\n', False)):
-        once = duckdb.sql("SELECT * FROM (VALUES (?, 1), ('x', 2)) AS rows(\"a,b\", n)", params=[cell])
-        assert engines._repeated(once, np.array([3, 2]), tmp_path / "out.csv") == is_one_line
-        assert os.listdir(tmp_path) == ["out.csv"]
-        if is_one_line:
-            assert (tmp_path / "out.csv").read_bytes() == b'"a,b",n\n' + b'"re\rturn",1\n' * 3 + b"x,2\n" * 2
-    heading = duckdb.sql('SELECT 1 AS "a\nb"')
-    assert not engines._repeated(heading, np.array([3]), tmp_path / "out.csv")
 
 
 def test_objects_that_are_equal_and_written_in_two_ways_stay_two(monkeypatch):

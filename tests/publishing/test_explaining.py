@@ -41,33 +41,22 @@ def test_counts_are_those_of_what_becomes_of_suppressed_rows():
     assert len(half) == 2
 
 
-def test_the_whole_text():
+def test_the_text_has_its_parts_in_turn():
     problem = problem_of()
     X = [[0, 0], [1, 0], [2, 0], [3, 1]]
-    assert str(explain(problem, X, problem.front(X).choose(row=1))) == "\n".join(
-        [
-            "Levels:",
-            "  age: level 1 of 3, 3 groups such as 20–29, 10–19 and 0–9",
-            "  sex: level 0 of 1, 2 values such as F and M",
-            "Suppressed:",
-            "  none of 6 people",
-            "Still good for:",
-            "  Of 1,000 random counts, such as that of people with age 10 to 39, half are at most 0 % off, and nine in "
-            "ten at most 40.0 %.",
-            "  With k = 3, half are at most 5.0 % off, and nine in ten at most 55.0 %.",
-            "  With GLM = 0, half are at most 0 % off, and nine in ten at most 0 %.",
-            "The next better ones:",
-            "  k = 3 costs 1.53846 of GLM (12.8 %)",
-            "  GLM = 0 (0 %) costs nothing",
-            "The people:",
-            "  Worst off are 1 of 6 people (16.7 %), in a class of 1.",
-            "  With k = 3, 3 of 6 people (50.0 %) would stand in a larger class and 0 in a smaller one, of 0.7 more on "
-            "average; 0 would keep more of their information and 6 less.",
-            "  By age, from 0 % of 20–29 to 100 % of 0–9 would stand in a larger class.",
-            "  With GLM = 0, none of 6 people would stand in a larger class and 5 in a smaller one, of 1.3 fewer on "
-            "average; 6 would keep more of their information and 0 less.",
-        ]
-    )
+    lines = str(explain(problem, X, problem.front(X).choose(row=1))).splitlines()
+    assert [line for line in lines if line[0] != " "] == [
+        *("Levels:", "Suppressed:", "Still good for:", "The next better ones:", "The people:")
+    ]
+    assert {
+        "  age: level 1 of 3, 3 groups such as 20–29, 10–19 and 0–9",
+        "  Of 1,000 random counts, such as that of people with age 10 to 39, half are at most 0 % off, and nine in "
+        "ten at most 40.0 %.",
+        "  With k = 3, half are at most 5.0 % off, and nine in ten at most 55.0 %.",
+        "  k = 3 costs 1.53846 of GLM (12.8 %)",
+        "  GLM = 0 (0 %) costs nothing",
+        "  By age, from 0 % of 20–29 to 100 % of 0–9 would stand in a larger class.",
+    } <= set(lines)
 
 
 @pytest.mark.parametrize(

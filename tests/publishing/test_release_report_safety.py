@@ -187,29 +187,6 @@ def test_nobody_outside_learns_who_was_suppressed_or_what_was_generalized(tmp_pa
         assert len(files) == 1
 
 
-@pytest.mark.parametrize("how", ["mark", "drop"])
-def test_outsiders_count_the_released_rows(tmp_path, how):
-    """Count marked rows as released, and mention dropped rows nowhere."""
-    odd = pd.DataFrame({"town": [f"raw town {i}" for i in range(12)] * 3, "age": [90] * 12 + [70] * 12 + [60] * 12})
-    own = of_people(pd.concat([people(), odd], ignore_index=True), Below(5))
-    n_suppressed = int(own.equivalence_classes(POINTS[2]).n_suppressed[0])
-    assert n_suppressed == 36
-    made = outside(tmp_path / "r.html", own, suppressed=how)
-    page, data = read(made), payload(made)
-    (member,) = data["members"]
-    n_released = 536 if how == "mark" else 500
-    for name in ("after0", "after1", "sizes"):
-        assert sum(row[1] for row in data["pool"][member["tables"][name]]) == n_released
-    assert page.sentences["sizes"][0] == (
-        "36 people have * throughout: suppressed rows, which are one class."
-        if how == "mark"
-        else "Suppressed rows are left out."
-    )
-    texts = "\n".join(told(made))
-    assert bool(re.search(r"\b536\b", texts)) == (how == "mark")
-    assert bool(re.search(r"\b36\b", texts)) == (how == "mark")
-
-
 def test_rows_that_have_a_star_in_every_label_are_told_like_marked_ones(tmp_path):
     """Hide whether a row with * was generalized or suppressed."""
     towns = Hierarchy([["x", "y", "z"], ["*", "west", "east"], ["*"] * 3])
@@ -239,9 +216,12 @@ def test_nothing_of_the_search_leaves_the_building(tmp_path, chosen):
 
 
 def test_the_file_says_what_was_left_out(tmp_path):
+    said = {"owner": "the <b>clinic", "data": "raw.csv", "release": "out.csv", "recipients": "all", "purpose": "study"}
     for external in (False, True):
-        made = report(tmp_path / "r.html", external=external)
+        made = report(tmp_path / "r.html", external=external, **said)
         page = read(made)
+        # What is said of the release stands outside, but for the raw file.
+        assert all((words in page.texts) == (not external or words != "raw.csv") for words in said.values())
         assert ("What was left out" in made) == external
         assert ("Internal: holds values" in made) != external
         assert {"evidence", "worst0", "left"} & set(page.tables) == (
@@ -262,11 +242,3 @@ def test_the_data_of_outsiders_hold_nothing_else(tmp_path):
     assert set(member["words"]) == {"decision", "sizes", "inference", "changes"}
     assert set(member["tables"]) == {"risks", "at_risk", "sizes", "after0", "after1"}
     assert len(data["pool"]) <= len(member["tables"])
-
-
-def test_what_is_said_of_the_release_stands_outside_but_for_the_raw_file(tmp_path):
-    said = {"owner": "the <b>clinic", "data": "raw.csv", "release": "out.csv", "recipients": "all", "purpose": "study"}
-    for external in (False, True):
-        made = report(tmp_path / "r.html", external=external, **said)
-        texts = read(made).texts
-        assert all((words in texts) == (not external or words != "raw.csv") for words in said.values())

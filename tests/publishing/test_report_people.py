@@ -74,6 +74,19 @@ def test_the_first_page_names_classes_that_give_a_value_away(n, named, external)
     assert told == (("not met", "Inference", said) if named else None)
 
 
+def test_the_first_page_names_few_of_many_columns():
+    """Let each of five columns give away two rows more than the one before."""
+    rows = {"q": [i // 2 for i in range(20)]}
+    rows |= {f"s{j}": ["x" if i < 2 * j else f"y{i % 2}" for i in range(20)] for j in range(1, 6)}
+    subject, member = subject_and_member(rows, sensitive=[f"s{j}" for j in range(1, 6)])
+    subject = replace(subject, evidence={**subject.evidence, "dropped": [f"d{i}" for i in range(14)]})
+    told = {title: text.replace("\N{NO-BREAK SPACE}", " ") for _, title, text in _facts(subject, member)}
+    own = "s5 of 10 people (50 %), s4 of 8 people (40 %), s3 of 6 people (30 %)"
+    assert told["Inference"] == f"A class with a single value reveals it: {own} and 2 more."
+    assert told["Dropped columns"] == "d0, d1, d2, d3, d4, d5, d6, d7, d8, d9 and 4 more"
+    assert "s2 of 4 people (20 %) and s1 of 2 people (10 %)." in sentences(inference_view(subject, member))[1]
+
+
 def test_a_population_is_of_persons_where_one_has_several_rows():
     front = front_of({"q": [0, 0, 1], "who": [1, 1, 2]}, person="who")
     assert checked_subject(front, front.choose(row=0), about={"population_size": 2}).about == {"population_size": 2}

@@ -118,10 +118,8 @@ def test_evidence_names_the_releases_beside_which_one_was_made():
         [[*tiers[0].x]],
         [[*tiers[0].x], [*tiers[1].x]],
     ]
-    assert (
-        pickle.loads(pickle.dumps(tiers[2].problem)).decode(tiers[2].x).n_groups
-        == tiers[2].problem.decode(tiers[2].x).n_groups
-    )
+    again = pickle.loads(pickle.dumps(tiers[2].problem))
+    assert again.decode(tiers[2].x).n_groups == tiers[2].problem.decode(tiers[2].x).n_groups
     beside = LatticeProblem(table, [KAnonymity(joint=True), GeneralLossMetric()], beside=tiers[1:])
     named = evidence_of(frame, beside, beside.front(beside.pareto_set()).choose())["earlier"]
     assert [one["point"] for one in named] == [f"k from {k}, no price, equal weights" for k in (12, 6, 2)]

@@ -1,7 +1,5 @@
 """Local recodings with levels for each cell, under every measure."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

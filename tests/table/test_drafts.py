@@ -373,7 +373,7 @@ def test_counts_are_those_of_the_values_or_given():
 
 def test_a_draft_of_a_large_column_is_made_quickly():
     """Count the calls per value, which are no more for many values."""
-    values = np.random.default_rng(1).normal(50_000, 20_000, 8_000).tolist()
+    values = np.random.default_rng(1).normal(50_000, 20_000, 3_000).tolist()
     draft, calls, _ = work_of(draft_hierarchy, values)
     assert draft.hierarchy.n_values == len(set(values))
     assert calls < 300 * len(values)

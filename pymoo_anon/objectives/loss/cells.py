@@ -325,7 +325,7 @@ class Precision(LossObjective):
 
 def attribute_losses(classes: EquivalenceClasses) -> Floats:
     """Return the general loss of each quasi-identifier, (n, n_attributes) float array for n generalizations."""
-    return _numerators_of(classes) / np.maximum(np.asarray(classes.tuples.domain_sizes) - 1, 1)
+    return _numerators_of(classes) / _divisors(classes.tuples)
 
 
 def _numerators_of(classes: EquivalenceClasses) -> Ints:

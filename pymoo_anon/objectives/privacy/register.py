@@ -511,7 +511,7 @@ def _decimal(number: Fraction) -> Decimal:
 
 @njit()
 def _persons_below(first, stop, places, counts):
-    """Count the persons below the nodes of each class: from `first` to before `stop` in every attribute."""
+    """Count the persons below the nodes of each class. These go from `first` to before `stop` in an attribute."""
     n_classes, n_attributes = first.shape
     persons = np.zeros(n_classes, dtype=np.int64)
     for c in range(n_classes):

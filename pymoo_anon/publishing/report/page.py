@@ -166,7 +166,7 @@ def _template() -> Any:
 def _facts(subject: Subject, own: Member) -> list[tuple[str, str, str]]:
     # Classes of a single value with at most one percent of the rows stand in the view of inference alone.
     found = [(one_line(name), own.inferences[name]) for name in subject.released_sensitive]
-    revealed = people.revealed(subject, [told for told in found if told[1].certain > 0.01])
+    revealed = people.revealed(subject, [told for told in found if told[1].certain > 0.01], most=3)
     risks = [("", "Risk", people.compared(subject, own)[0]), ("", "Unique rows", values.uniqueness_said(subject))]
     risks += [(decision.MISSED, "Inference", revealed)] if revealed else []
     if subject.external:

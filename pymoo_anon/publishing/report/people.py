@@ -204,12 +204,14 @@ def _said(subject: Subject, told: list[tuple[str, Inference]]) -> list[str]:
     ]
 
 
-def revealed(subject: Subject, told: Iterable[tuple[str, Inference]]) -> str:
-    """Say how many rows are in classes of a single value."""
+def revealed(subject: Subject, told: Iterable[tuple[str, Inference]], most: int | None = None) -> str:
+    """Say how many rows are in classes of a single value, for the most revealing columns."""
     alone = [
-        f"{name} of {subject.rows(one.n_certain)} ({share_text(one.certain)})" for name, one in told if one.n_certain
+        f"{name} of {subject.rows(one.n_certain)} ({share_text(one.certain)})"
+        for name, one in sorted(told, key=lambda found: -found[1].n_certain)
+        if one.n_certain
     ]
-    return f"A class with a single value reveals it: {listed(alone)}." if alone else ""
+    return f"A class with a single value reveals it: {listed(alone, most)}." if alone else ""
 
 
 def _inferred(subject: Subject, found: list[tuple[str, list[Inference]]]) -> Table:

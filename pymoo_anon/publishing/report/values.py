@@ -66,9 +66,13 @@ def columns_view(subject: Subject) -> View:
     return View(tuple(words), (columns, Table.of("unique", "Rows unlike all others.", counted, unique)))
 
 
+# Of more columns the first page names the first ones.
+_MOST_DROPPED = 10
+
+
 def dropped(subject: Subject) -> str:
-    """List the dropped columns, except for outsiders."""
-    return "" if subject.external else listed(map(one_line, subject.evidence.get("dropped", ())))
+    """List the first dropped columns, except for outsiders."""
+    return "" if subject.external else listed(map(one_line, subject.evidence.get("dropped", ())), _MOST_DROPPED)
 
 
 def uniqueness_said(subject: Subject) -> str:
