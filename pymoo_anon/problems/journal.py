@@ -237,7 +237,7 @@ def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> s
 
 
 def _beyond_repr(value: object, inside: tuple[int, ...] = ()) -> Iterator[str | Ints]:
-    """Yield the content of a table, a hierarchy or a measure beyond its `repr`. `inside` are the objects around it."""
+    """Yield the content of an object beyond its `repr`. `inside` are the objects around it."""
     if isinstance(value, Microdata):
         for name, hierarchy in value.quasi_identifiers.items():
             yield from (repr(name), *_beyond_repr(hierarchy))

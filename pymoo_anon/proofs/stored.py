@@ -522,7 +522,7 @@ def _fill(start, total, lengths, x):
 
 @kernel
 def _next(x, lengths):
-    """Make x the next node of its level sum, and tell whether there is one."""
+    """Make x the next node of its level sum. False means none."""
     behind = 0
     # Invariant: the levels after j have the sum `behind`, and the first of them are as high as possible.
     for j in range(len(x) - 1, 0, -1):

@@ -108,7 +108,7 @@ def recode(
 
 
 def _by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int) -> Ints:
-    """Choose the class of every tuple by numbers of rows alone, with unused numbers."""
+    """Choose the class of every tuple by numbers of rows. Some class numbers are unused."""
     if method in RULES:
         return top_down(trees, sizes.k, price, method=method)
     trees, group_of = trees.narrowed(sizes.k)

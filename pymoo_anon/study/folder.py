@@ -50,7 +50,7 @@ class SearchFolder:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """Open the folder of a search by its path or the project file. `record` tells whether it was searched."""
+        """Open a search by its folder or project file. `record` tells whether it was searched."""
         folder = Path(path)
         if not folder.is_dir():
             return cls(read_project(folder))
@@ -64,7 +64,7 @@ class SearchFolder:
 
     @property
     def named(self) -> Path:
-        """The path that names the search in commands, a project file or a folder."""
+        """The project file or folder that names the search in commands."""
         return self.project.path if self.folder == self.project.output else self.folder
 
     def for_audience(self, name: str | None) -> Self:
@@ -117,7 +117,7 @@ class SearchFolder:
 
     @cached_property
     def front(self) -> Front:
-        """The front that the search wrote, if it is whole and of these data."""
+        """The front of the search, if it is whole and of these data."""
         if self.audience is not None:
             return self.audience_search[0]
         record, content = self.record, content_of(self.folder / FRONT)
@@ -182,7 +182,7 @@ class SearchFolder:
         return choice
 
     def passed_over(self, choice: Choice, **ways: Any) -> str:
-        """Name a better point with the same requirements, and why it cannot be released."""
+        """Tell why a better point with the same requirements cannot be released."""
         front, bounds = self.front, choice.requirements
         wanted = front.choose(require=bounds, **ways)
         if not bounds or wanted.row == choice.row:
@@ -191,7 +191,7 @@ class SearchFolder:
         return f"Row {wanted.row + 1} fits better, but {why}."
 
     def point(self, row: int | None = None) -> Choice:
-        """Return the choice, or the point of a row of the front, from 1."""
+        """Return the choice, or the point of a row from 1."""
         if row is None:
             return self.choice
         self._check_row(row)

@@ -1,4 +1,4 @@
-"""Exit codes, and Ctrl-C as one line at any time, also while modules load."""
+"""Exit codes, and Ctrl-C as one line, also while modules load."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class Study(SearchFolder):
         population_size: int | None = None,
         show: Callable[[str], object] = lambda words: None,
     ) -> dict[str, Any] | None:
-        """Write one HTML file about the choice and its release, which is counted again.
+        """Write one HTML file about the choice and its release, counted again.
 
         Args:
             output: The file. A file of this name is replaced.
@@ -307,7 +307,7 @@ def _promised(study: Study, told: Mapping[str, Any] | None, path: Path) -> tuple
 
 
 def _evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
-    """Return the evidence of the last release, which is of a point and holds."""
+    """Return the evidence of a point's last release, which must hold."""
     told, released = study.evidence, study.released
     if told is None:
         return None
@@ -327,7 +327,7 @@ def is_there(study: Study, path: Path) -> bool:
 
 
 def verdict_of(study: Study, path: Path, broken: Sequence[str]) -> str:
-    """Say whether a release holds, or what is broken."""
+    """Say whether a release holds, or name its broken promises."""
     return f"{'does not hold: ' * is_there(study, path)}{listed(broken)}" if broken else "holds"
 
 
@@ -352,7 +352,7 @@ def _entry_of(study: Study, choice: Choice, made: Release, target: Source, sha25
 def _documented(
     study: Study, new: Path, choice: Choice, made: Release, target: Source, sha256: str, asked: Mapping[str, Any]
 ) -> tuple[Release, tuple[Released, _Others]]:
-    """Write evidence and codebook, and return the release, and what `_remember` takes."""
+    """Write evidence and codebook, and return the release with its record and others."""
     done = _entry_of(study, choice, made, target, sha256)
     made, others = _beside_others(study, made, done, asked["anyway"])
     content = evidence(
@@ -396,7 +396,7 @@ def _remember(study: Study, done: Released, others: _Others) -> None:
 
 
 def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sourced], list[Released]]:
-    """Find the releases of the same data by other searches, beside our own.
+    """Find releases of the same data by other searches.
 
     Those that can be counted jointly come first, and then the others.
     """
@@ -424,7 +424,7 @@ def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sou
 
 
 def _with_its_search(study: Study, told: Mapping[str, Any], sha256: str) -> _Sourced | None:
-    """Return a release with its search, or None if that is gone or has other quasi-identifiers."""
+    """Return a release and its search. None means that it is gone or has other quasi-identifiers."""
     with suppress(ValueError, OSError, LookupError):
         # The last command that made it names its search.
         other = Study.open(shlex.split(told["reproduce"][-1])[2])
@@ -515,7 +515,7 @@ def _beside_others(study: Study, release: Release, done: Released, anyway: str |
 
 
 def _latest(releases: Iterable[Released]) -> list[Released]:
-    """Return the releases whose files no later one replaced."""
+    """Return the last release of each file."""
     return list({one.file: one for one in releases}.values())
 
 
