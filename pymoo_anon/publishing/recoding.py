@@ -243,13 +243,13 @@ def decoded_point(
 
 def complete_rows(source: Renamed, table: Microdata) -> Frame:
     """Return the rows of a table, without missing values unless it holds them."""
-    frame = source.frame
+    there = []
     for name, domain in table.tuples.domains.items():
         # A hierarchy may know a missing value where rows without a value were left out.
         holds = None in domain and bool((table.tuples.columns[name].values == domain.index(None)).any())
         if name in source.names and not holds:
-            frame = frame.filter(~missing(frame, source.alias(name)))
-    return frame
+            there.append(~missing(source.frame, source.alias(name)))
+    return source.frame.filter(*there) if there else source.frame
 
 
 def unrolled(frame: Frame) -> Frame:

@@ -2,11 +2,13 @@
 
 import pickle
 import re
+from statistics import median
 from string import Formatter
 
 import pytest
 
 from benchmarks import record
+from benchmarks.local import fronts
 from benchmarks.speed.__main__ import HUGE, PARTS
 
 WORDS = sorted((record.RESULTS.parent / "words").glob("*.md"))
@@ -49,3 +51,19 @@ def test_the_page_on_limits_quotes_the_attacks():
     rises = "Then {:.0f} % come out so, or {:.0f} % before somebody"
     assert rises.format(100 * sizes["rise 0.1"], 100 * known["rise 0.1"]) in page
     assert f"and the loss is {100 * (sizes['loss'] / direct['loss'] - 1):.0f} % more" in page
+
+
+def test_the_page_on_fronts_has_the_stored_figures_of_utility():
+    assert fronts.useful() in (record.RESULTS / "local_fronts.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_has_the_stored_shares_of_the_front():
+    found = record.stored("moeas_lattice")["problems"]
+
+    def shares(algorithm, result="own"):
+        rows = [found[name]["rows"][algorithm]["values"][result] for name in ("k, GLM", "k, GLM, CM")]
+        return " and ".join(f"{median(row['distinct 800']['RR']):.2f}" for row in rows)
+
+    own = f"PBG-EA {shares('PBG-EA')}, local search {shares('local search')}"
+    said = f"NSGA-II {shares('NSGA-II')} (its archive {shares('NSGA-II', 'seen')}), {own}"
+    assert said in " ".join((record.RESULTS.parents[1] / "README.md").read_text(encoding="utf-8").split())
