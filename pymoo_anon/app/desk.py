@@ -101,7 +101,7 @@ class Desk:
         """Return the names of projects and of tables to begin with."""
         names = sorted(path.name for path in self.folder.iterdir() if path.is_file() and not path.name.startswith("."))
         tables = [name for name in names if name.lower().endswith(_ENDINGS) and not name.endswith(CODEBOOK)]
-        # What was released is no table to begin with.
+        # A release is no table to begin with.
         tables = [name for name in tables if f"{name}.{EVIDENCE}" not in names]
         return [name for name in names if is_project(name)], tables
 

@@ -270,7 +270,7 @@ def _parts_of(value: Any, inside: tuple[int, ...]) -> Sequence[Any]:
     if isinstance(value, set | frozenset):
         # Their order may change from one process to the next.
         return sorted(repr([*_beyond_repr(part, inside)]) for part in value)
-    # What numba compiles tells a number of its process.
+    # A compiled function of numba holds a number of its process.
     value = getattr(value, "py_func", value)
     if isinstance(value, FunctionType):
         return value.__code__, value.__defaults__, value.__kwdefaults__, *(value.__closure__ or ())

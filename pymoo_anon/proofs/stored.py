@@ -432,7 +432,7 @@ def stored_bytes(problem: LatticeProblem) -> int:
 
 
 def projections(lengths: Ints, strides: Ints, depth: int) -> Ints:
-    """Return nodes with at most `depth` attributes below the top. Too many of them are not listed."""
+    """Return nodes with at most `depth` attributes below the top. Too many nodes lower the depth."""
     # Number of nodes with 0, 1, 2, ... attributes below the top: coefficients of the product of all x + length.
     counts = np.poly(-lengths.astype(float))[: depth + 1]
     fitting = np.cumsum(counts) <= _SHARE_OF_PROJECTIONS * np.prod(lengths + 1.0)

@@ -123,7 +123,7 @@ class Classes(NamedTuple):
 
 @kernel
 def nearest_class(r, limit, trees, tests, classes):
-    """Find the cheapest valid class for a tuple, and the loss. It is -1 if none is below the limit."""
+    """Find the cheapest valid class for a tuple, but its own, and the loss. -1 is none below the limit."""
     for j in range(len(classes.target)):
         classes.target[j] = trees.leaves[trees.positions[r, j]]
     return _nearest(classes.class_of[r], r, trees.rows[r], limit, trees, tests, classes)

@@ -142,7 +142,7 @@ def _few_classes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> In
 
 
 def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
-    """Split tuples into blocks of k rows or more. Parts that must be apart stand whole in one."""
+    """Split tuples into blocks of k rows or more. Small parts stay whole, and large ones are split alone."""
     if len(trees.rows) <= size:
         return [np.arange(len(trees.rows))]
     parts = trees.parts

@@ -492,7 +492,7 @@ class _Others(NamedTuple):
     """The other releases of a table."""
 
     counted: list[_Sourced]
-    uncounted: list[Released]  # Releases whose searches are gone, or have other quasi-identifiers
+    uncounted: list[Released]  # Their searches are gone, or have other quasi-identifiers
     together: Together | None  # Joint classes of the new release and those that are counted
 
 
@@ -502,7 +502,7 @@ def _beside_others(study: Study, release: Release, done: Released, anyway: str |
     others, uncounted = _of_other_searches(study, _latest([*study.releases, done]))
     counted = [*((study, one) for one in earlier), *others]
     found = _Others(counted, uncounted, _together(study, [(study, done), *counted]))
-    # Releases whose files were replaced are not there any longer.
+    # A release is not there any longer if its file was replaced.
     left = [(whose, one) for whose, one in counted if _is_latest(study, one) and one.file != done.file]
     told = found.together if len(left) == len(counted) else _together(study, [(study, done), *left])
     if told is None or told.k > 1 or not left:
