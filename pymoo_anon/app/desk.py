@@ -106,10 +106,8 @@ class Desk:
         return [name for name in names if is_project(name)], tables
 
     def open(self, name: str | None = None) -> None:
-        """Choose a project of the folder, or none.
-
-        Other work than a search would go on with the new project.
-        """
+        """Choose a project of the folder, or none. Work other than a search must have ended."""
+        # It would go on with the new project.
         if not (self.job.stops or self.job is threading.current_thread()):
             self._check_idle()
         file = None if name is None else self.inside(self.folder / name)
