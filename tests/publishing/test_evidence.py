@@ -1,4 +1,4 @@
-"""The content of evidence, without values of the data, and its refusals."""
+"""The content of evidence, without values of the data, and its refusals of damage."""
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from evidence_of_a_release import (
     WHO,
     ZIPS,
     K,
+    changed,
     told,
 )
 from raw_tables import raw_problem
@@ -23,6 +24,7 @@ from raw_tables import raw_problem
 from pymoo_anon.objectives import EnhancedBetaLikeness
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.publishing import read_evidence, write_evidence
+from pymoo_anon.publishing.evidence import check_content
 
 
 def test_what_it_says():
@@ -150,3 +152,34 @@ def test_names_survive(tmp_path):
     assert back["table"]["quasi_identifiers"][0]["name"] == 'a "q";\\n=é\\udc80'
     assert back["table"]["quasi_identifiers"][1]["name"] == "('x', 1)"
     assert "=é" in (tmp_path / "evidence.json").read_text(encoding="utf-8")
+
+
+def places_of(part, before=()):
+    """Yield every place of evidence."""
+    keys = part if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
+    for key in keys:
+        yield (*before, key)
+        yield from places_of(part[key], (*before, key))
+
+
+def refusal(content):
+    """Return the error message of refused evidence, or an empty text."""
+    try:
+        check_content(content, "content")
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def test_any_damage_is_a_clear_sentence_or_harmless():
+    """Raise ValueError in one line for damaged evidence, or read it.
+
+    Every part is taken away or replaced in turn.
+    """
+    content = told()
+    values = (..., None, True, -1, 2.5, "x", [], {}, [None], {"x": 1}, "infinity")
+    said = [refusal(changed(content, place, value)) for place in list(places_of(content)) for value in values]
+    refused = [text for text in said if text]
+    assert len(refused) > 1000
+    assert all(text.isprintable() and len(text) < 400 for text in refused)
+    assert "must be a whole number from 0, got True" in refusal(changed(content, ("table", "n_rows"), True))

@@ -16,9 +16,8 @@ from tasks import invented
 from test_averages import FRAME as PAID
 from test_averages import MEANS
 from test_averages import PROBLEM as OF_PAID
-from test_choosing import FRONT, VALUES
+from test_choosing import FRONT, VALUES, problem_of
 from test_choosing import PROBLEM as CHOSEN
-from test_explaining import problem_of
 from test_guarantees import MEANINGS, TOLD
 from test_keeping import CITIES, released
 from test_local_release import WARD, ward
