@@ -16,7 +16,6 @@ from strategies import fewer, nodes, policies, promised, rule_of, tables
 
 from pymoo_anon.comparison import CountQueries
 from pymoo_anon.objectives import *
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import RecountError, codebook, evidence, explain, explaining, release, verify, write_report
 from pymoo_anon.publishing.explaining import alternatives, bound_words
