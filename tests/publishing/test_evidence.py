@@ -60,16 +60,14 @@ def test_what_it_says():
     assert content["made"] == "2026-01-31T12:00:00Z"
     k = choice.values["k"]
     assert content["claims"][0] == {"measure": "k", "promised": k, "recounted": k, "holds": True}
-    assert content["claims"][2]["holds"] is None
-    assert content["claims"][2]["recounted"] is None
     assert [column["level"] for column in content["chosen"]["quasi_identifiers"]] == list(choice.x)
     assert [column["n_groups"] for column in content["chosen"]["quasi_identifiers"]] == list(
         PROBLEM.decode(choice.x).n_groups
     )
-    assert (content["anyway"], content["exceptions"]) == ("asked for", ["k is 1"])
-    assert content["columns"][-1] == {"column": "height", "role": "keep", "reason": "because it was asked for"}
-    assert content["uniqueness"][0] == {"columns": "all released columns", "unique": 7, "rows": 40}
-    assert content["dropped"] == ["name"]
+    assert (content["anyway"], content["exceptions"]) == (None, [])
+    assert content["columns"][-1] == {"column": "height", "role": "keep", "reason": "the study asks for it"}
+    assert content["uniqueness"][1] == {"columns": "sensitive columns", "unique": 0, "rows": 40}
+    assert content["dropped"] == ["who", "name"]
     assert content["software"]["packages"].keys() > {"pymoo_anon", "numpy", "pandas", "narwhals"}
 
 
@@ -97,8 +95,12 @@ def test_it_holds_no_value_of_the_data(problem, tmp_path):
     assert "zip" in text
 
 
-def test_the_reprs_of_telltale_measures_and_rules():
-    settings = told(LEAKY)["settings"]
+def test_telltale_measures_and_rules():
+    content = told(LEAKY)
+    alone = ["k in persons of who is 1 where at least 2 is required"]
+    assert (content["anyway"], content["exceptions"]) == ("it is only a test", alone)
+    assert content["claims"][6] == {"measure": "own", "promised": 40, "recounted": None, "holds": None}
+    settings = content["settings"]
     measures = settings["measures"]
     assert [measure["repr"] for measure in measures] == [
         "KAnonymity()",
@@ -146,7 +148,7 @@ def test_it_is_read_as_it_was_written(tmp_path):
 
 def test_names_survive(tmp_path):
     frame = pd.DataFrame({'a "q";\n=é\udc80': [1, 2], ("x", 1): [1, 2]})
-    content = told(raw_problem(frame))
+    content = told(raw_problem(frame), frame=frame, roles={})
     write_evidence(tmp_path / "evidence.json", content)
     back = read_evidence(tmp_path / "evidence.json")
     assert back["table"]["quasi_identifiers"][0]["name"] == 'a "q";\\n=é\\udc80'
