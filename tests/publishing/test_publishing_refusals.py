@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from evidence_of_a_release import CHECKSUMS, FRAME, PROBLEM, changed, told
 from persons_of_a_report import BRACES, X, problem
 from persons_of_a_report import frame as persons
 from persons_of_a_report import table as table_of_persons
@@ -18,6 +17,7 @@ from test_averages import MEANS
 from test_averages import PROBLEM as OF_PAID
 from test_choosing import FRONT, VALUES, problem_of
 from test_choosing import PROBLEM as CHOSEN
+from test_evidence import CHECKSUMS, FRAME, PROBLEM, changed, told
 from test_guarantees import MEANINGS, TOLD
 from test_keeping import CITIES, released
 from test_local_release import WARD, ward
