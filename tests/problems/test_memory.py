@@ -22,7 +22,6 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch, ParetoLocalSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import *
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem, PreferredPoint, journaled
 from pymoo_anon.problems.base import Memory, keys_of
 from pymoo_anon.problems.journal import BOUNDS, VALUES, Journal, _beyond_repr, fingerprint
