@@ -1,6 +1,6 @@
-"""Releases of local recodings, recounted from plain rows.
+"""Releases and reports of local recodings, compared with released rows.
 
-Every damage is found, and the order of rows does not reveal classes.
+Levels of whole columns stand beside them.
 """
 
 from contextlib import suppress
@@ -11,13 +11,220 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from persons_of_a_report import BRACES, CHOSEN, DOTTED, SCRIPT, X, frame, hierarchies, payload, read, rows_of, table
 from strategies import fewer, nodes, policies, promised, rule_of, tables
 
+from pymoo_anon.comparison import CountQueries
 from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
-from pymoo_anon.publishing import RecountError, codebook, release, verify
+from pymoo_anon.publishing import RecountError, codebook, evidence, explain, explaining, release, verify, write_report
+from pymoo_anon.publishing.explaining import alternatives, bound_words
 from pymoo_anon.publishing.release import Asked, recode
-from pymoo_anon.table import Hierarchy, LocalGeneralization, Microdata
+from pymoo_anon.publishing.report.cells import cell_of, one_line
+from pymoo_anon.table import AtMost, Hierarchy, LocalGeneralization, Microdata
+
+NAMES = [SCRIPT, BRACES, DOTTED]
+GOALS = [KAnonymity(), GeneralLossMetric()]
+
+
+def local_problem(**options):
+    return LocalRecodingProblem(table(), GOALS, **options)
+
+
+def written(path, own, points, row, **options):
+    front = own.front(points)
+    write_report(path, front, front.choose(row=row), **options)
+    text = path.read_text(encoding="utf-8")
+    return read(text), payload(text)
+
+
+def counted_alike(made, data, external=False):
+    """Compare the figures of a report with the rows of its release."""
+    made = made.assign(**{name: made[name].map(one_line) for name in NAMES})
+    sizes = made.groupby(NAMES)[NAMES[0]].transform("size")
+    after = 1 if external else 2
+    assert rows_of(data, "risks")[0][:3][after] == cell_of(1 / sizes.min())
+    assert rows_of(data, "risks")[1][:3][after] == cell_of((1 / sizes).mean())
+    assert sum(row[1] for row in rows_of(data, "sizes")) == len(made)
+    for j, name in enumerate(NAMES):
+        told = dict(map(tuple, rows_of(data, f"after{j}")))
+        others = [label for label in told if label.endswith("other labels")]
+        counts = made[name].value_counts().to_dict()
+        assert sum(told.values()) == len(made)
+        assert all(told[label] == counts[label] for label in told if label not in others)
+
+
+def levels_alike(made, data):
+    for name, hierarchy in hierarchies().items():
+        level_of = dict(zip(map(str, hierarchy.nodes.labels), hierarchy.nodes.level.tolist(), strict=True))
+        shares = made[name].map(level_of).value_counts(normalize=True).to_dict()
+        told = {row[1]: row[3] for row in rows_of(data, "levels") if row[0] == one_line(name)}
+        assert told == pytest.approx(shares, rel=1e-5)
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_a_local_release_is_told_as_its_rows_are(tmp_path, external):
+    own = local_problem()
+    points = [own.x_of(k) for k in (2, 5, 20)]
+    made = release(frame(), own, points[1], drop=[]).frame
+    page, data = written(tmp_path / "r.html", own, points, 1, external=external)
+    counted_alike(made, data, external)
+    book = {(row[0], row[1]) for row in page.tables["codebook"]}
+    assert book == {(one_line(name), one_line(label)) for name in NAMES for label in made[name].unique()}
+    assert ("beside" in page.tables) != external
+    if not external:
+        levels_alike(made, data)
+        # The page describes the points, and does not count their labels.
+        assert [row[-3] for row in page.tables["front"]] == own.words(np.array(points))
+
+
+@pytest.mark.parametrize("suppressed", ["mark", "drop"])
+def test_a_point_that_was_refined_is_told_as_it_was_released(tmp_path, suppressed):
+    own = LatticeProblem(table(), GOALS, AtMost(20))
+    made = release(frame(), own, X[CHOSEN], suppressed=suppressed, recoding="local")
+    points = X[CHOSEN - 1 : CHOSEN + 1]
+    front = own.front(points)
+    told = evidence(own, front, front.choose(row=1), made, checksums={}, search={})
+    page, data = written(tmp_path / "r.html", own, points, 1, evidence=told)
+    counted_alike(made.frame, data)
+    levels_alike(made.frame[(made.frame[NAMES] != "*").any(axis=1)], data)
+    assert page.tables["beside"][0][0].startswith("this release")
+    # A neighbour is a point of whole columns: all cells of a column stand at one level.
+    other = next(one for one in data["members"] if one["point"] != data["chosen"])
+    levels = data["pool"][other["tables"]["levels"]]
+    assert [row[1] for row in levels] == points[0].tolist()
+    assert {row[3] for row in levels} == {1}
+    without, again = written(tmp_path / "s.html", own, points, 1, evidence=made)
+    assert rows_of(again, "sizes") == rows_of(data, "sizes")
+    assert "claims" not in without.tables
+    (fate,) = (text for text in without.texts if text.startswith("This is the release"))
+    assert fate == again["fate"] == "This is the release before each of its classes was refined."
+
+
+def test_requirements_of_a_refined_point_are_those_of_its_release(tmp_path):
+    own = LatticeProblem(table(), [*GOALS, MarketerRisk()])
+    point = [[1, 1, 3]]
+    risks = [MarketerRisk().evaluate(own.equivalence_classes(point[0]))[0]]
+    made = release(frame(), own, point[0], recoding="local")
+    risks.append(made.frame.groupby(NAMES).ngroups / len(made.frame))
+    front = own.front(point)
+    choice = front.choose(row=0, require=[MarketerRisk() <= sum(risks) / 2])
+    assert risks[0] < risks[1]
+    write_report(tmp_path / "r.html", front, choice, evidence=made)
+    (row,) = read((tmp_path / "r.html").read_text(encoding="utf-8")).tables["requirements"]
+    assert row[1] == "not met"
+
+
+def test_whole_columns_beside_it_are_the_best_of_all_nodes_at_equal_k():
+    own = local_problem()
+    x = own.x_of(6)
+    found = alternatives(own, x, own.equivalence_classes(x))
+    lattice = LatticeProblem(table(), [*GOALS, MarketerRisk()], AtMost(6))
+    nodes = np.stack(np.meshgrid(*(np.arange(n + 1) for n in lattice.lengths)), axis=-1).reshape(-1, 3)
+    k, loss, risk = lattice.natural(lattice.evaluate(nodes)).T
+    best = loss[k >= found.own.k].min()
+    assert (found.columns.loss, found.proven) == (pytest.approx(best / (600 * 3)), True)
+    assert found.columns.mean_risk in risk[loss == best]
+    assert found.own.loss < found.columns.loss
+    assert found.equal_risk.mean_risk <= found.columns.mean_risk < found.own.mean_risk
+    assert found.own.loss < found.equal_risk.loss
+    said = explain(own, [x], own.front([x]).choose(row=0))
+    assert said.local[0] == str(found)
+    assert said.local[1].startswith("k does not protect illness, and small classes share one value of it more often")
+    x = own.x_of(600)
+    said = explain(own, [x], own.front([x]).choose(row=0))
+    assert [line.partition("; ")[2] for line in said.levels] == ["everybody has *"] * 3
+    assert said.local[0].endswith(": as much.")
+    asked = local_problem(constraints=[DistinctLDiversity("illness") >= 2])
+    x = own.x_of(6)
+    assert len(explain(asked, [x], asked.front([x]).choose(row=0)).local) == 1
+
+
+@pytest.mark.parametrize("factor", [0.6, 0.8, 1.0, 1.25, 1.6])
+def test_the_least_price_of_a_mean_risk_is_found_with_few_recodings(monkeypatch, factor):
+    made = []
+
+    class Priced:
+        prices = (0.0, *np.round(2 ** (np.arange(30) / 2)).tolist())
+
+        def equivalence_classes(self, x):
+            made.append(x[1])
+            return 1 / (5 + factor * self.prices[x[1]])
+
+    class Risk:
+        def evaluate(self, classes):
+            return [classes]
+
+    monkeypatch.setattr(explaining, "MarketerRisk", Risk)
+    own, x = Priced(), np.array([3, 0, 1])
+    risks = [own.equivalence_classes([3, place]) for place in range(len(own.prices))]
+    for risk in (*risks, *np.geomspace(1, 1e-6, 40)):
+        made.clear()
+        enough = [one for one in risks if one <= risk]
+        assert explaining._of_mean_risk(own, x, risk) == (enough[0] if enough else None)
+        assert len(made) == len(set(made)) <= 7
+        if 1 / 2000 < risk < 1 / 40:
+            assert len(made) <= 4
+    assert x.tolist() == [3, 0, 1]
+
+
+def test_whole_columns_beside_it_hold_for_every_adversary_too(tmp_path):
+    known = KAnonymity(known=[NAMES[:2], NAMES[2:]]) >= 6
+    own = local_problem(constraints=[known])
+    x = own.x_of(3)
+    found = alternatives(own, x, own.equivalence_classes(x))
+    assert known.keeps(known.objective.evaluate(found.columns.classes)).all()
+    page, _ = written(tmp_path / "r.html", own, [x], 0)
+    assert page.sentences["beside"][0] == str(found)
+
+
+def test_counts_beside_it_are_those_of_what_becomes_of_suppressed_rows(tmp_path):
+    own = local_problem()
+    x = own.x_of(4)
+    (way,) = (one for one in alternatives(own, x, own.equivalence_classes(x)).ways if "whole columns" in one.how)
+    assert way.classes.n_suppressed > 0
+    _, data = written(tmp_path / "r.html", own, [x], 0, suppressed="drop")
+    (told,) = (row[-1] for row in rows_of(data, "beside") if row[0] == way.how)
+    assert told == cell_of(CountQueries(own.table).summary({0: way.classes}, "drop")["median"][0])
+
+
+def test_a_bound_is_told_where_somebody_asked_for_it(tmp_path):
+    own = local_problem()
+    x = own.x_of(5)
+    front, made = own.front([x]), release(frame(), own, x)
+    choice = front.choose(row=0)
+    bound = own.lower_bound(x, ("n_iter", 5))
+    for asked, words in ((None, "was not computed."), (bound, "in 5 passes.")):
+        told = evidence(own, front, choice, made, checksums={}, search={"bound": asked})
+        assert bound_words(told["chosen"]["local"]["bound"]).endswith(words)
+        assert (told["chosen"]["local"]["bound"] or {}).get("gap") == (asked and asked.share)
+    page, _ = written(tmp_path / "r.html", own, [x], 0, evidence=told)
+    assert page.sentences["beside"][1].endswith("in 5 passes.")
+
+
+def test_the_report_for_outsiders_depends_on_the_local_release_alone(tmp_path):
+    """Write the same file for all raw values with the same release.
+
+    All rows of a class get the raw values of one of them.
+    """
+    own = local_problem()
+    x, rows = own.x_of(8), frame()
+    made, files = own.decode(x), set()
+    places = {code: place for place, code in enumerate(map(tuple, own.table.tuples.codes.tolist()))}
+    encoded = [own.table.quasi_identifiers[name].encode(rows[name].tolist()).tolist() for name in NAMES]
+    class_of = made.class_of[[places[code] for code in zip(*encoded, strict=True)]]
+    for which in (0, -1):
+        other = rows.copy()
+        other[NAMES] = rows[NAMES].groupby(class_of).transform(lambda own, which=which: own.iloc[which])
+        again = Given(Microdata.from_frame(other, hierarchies(), sensitive="illness"), GOALS)
+        cells = dict(zip(map(tuple, own.table.tuples.codes.tolist()), made.cells.tolist(), strict=True))
+        found = [cells[code] for code in map(tuple, again.table.tuples.codes.tolist())]
+        again.made = LocalGeneralization(again.table.quasi_identifiers, found)
+        assert not other.equals(rows)
+        written(tmp_path / "r.html", again, [x], 0, external=True)
+        files.add((tmp_path / "r.html").read_bytes())
+    written(tmp_path / "r.html", own, [x], 0, external=True)
+    assert files == {(tmp_path / "r.html").read_bytes()}
 
 
 class Given(LocalRecodingProblem):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from evidence_of_a_release import CHECKSUMS, PROBLEM, changed, claimed, told
 from persons_of_a_report import BRACES, X, problem
 from persons_of_a_report import frame as persons
 from persons_of_a_report import table as table_of_persons
@@ -16,9 +15,9 @@ from tasks import invented
 from test_averages import FRAME as PAID
 from test_averages import MEANS
 from test_averages import PROBLEM as OF_PAID
-from test_choosing import FRONT, VALUES
+from test_choosing import FRONT, VALUES, problem_of
 from test_choosing import PROBLEM as CHOSEN
-from test_explaining import problem_of
+from test_evidence import CHECKSUMS, FRAME, PROBLEM, changed, told
 from test_guarantees import MEANINGS, TOLD
 from test_keeping import CITIES, released
 from test_local_release import WARD, ward
@@ -36,7 +35,7 @@ K, L, GLM = KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()
 EVIDENCE = told()
 EVERY_NODE = PROBLEM.nodes(0, PROBLEM.n_nodes)
 CHOICE, REVERSED = PROBLEM.front(EVERY_NODE).choose(), EVERY_NODE[::-1]
-MADE = claimed(PROBLEM, CHOICE)
+MADE = release(FRAME, PROBLEM, CHOICE, drop=["name", "height"])
 BROKEN_BY_MARKS = hospital([GeneralLossMetric()], suppression=1)
 RECODED = Generalization({"age": [0, 0, 1], "sex": [0, 0]}, {"age": ["20–29", "30–39"], "sex": ["F"]})
 ORIGINAL = RELEASED.assign(age=[20] * 9, sex="F")

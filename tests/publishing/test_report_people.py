@@ -1,4 +1,4 @@
-"""Sentences of a report about the people, from tables counted by hand."""
+"""Cells and sentences of a report, about the people from tables counted by hand."""
 
 from dataclasses import replace
 
@@ -8,12 +8,13 @@ import pytest
 from persons_of_a_report import subject_of
 from raw_tables import raw_problem
 
-from pymoo_anon.comparison import population_uniques
+from pymoo_anon.comparison import CertainCounts, CountQueries, population_uniques
+from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release
 from pymoo_anon.publishing.explaining import advice
-from pymoo_anon.publishing.report.cells import cell_of
+from pymoo_anon.publishing.report.cells import cell_of, cell_text, one_line
 from pymoo_anon.publishing.report.page import _facts
 from pymoo_anon.publishing.report.people import bias_view, inference_view, risks_view, sizes_view, suppressed
 from pymoo_anon.publishing.report.subject import checked_subject
@@ -263,3 +264,64 @@ def test_marked_rows_of_as_many_persons_as_are_promised_are_a_class():
     assert release(rows, front.problem, [0]).claims.recounted.tolist() == [3]
     subject = checked_subject(front, front.choose(row=0))
     assert sorted(subject.own.sizes) == [5, 8, 8]
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind", "expected"),
+    [
+        (None, "number", "–"),
+        ("∞", "number", "∞"),
+        (1, "share", "100 %"),
+        (13.071, "share", "1,307.1 %"),
+        (0, "share", "0 %"),
+        (0.0912, "share", "9.1 %"),
+        (0.00123, "share", "0.12 %"),
+        (0.1225, "share", "12.3 %"),
+        (0.0115, "share", "1.2 %"),
+        (1e-7, "share", "< 0.01 %"),
+        (7212 / 7214, "share", "> 99.9 %"),
+        (0.9994, "share", "99.9 %"),
+        (1234567, "whole", "1,234,567"),
+        (-1234.5, "number", "-1,235"),
+        (0.000123456, "number", "0.0001235"),
+        (12.5, "number", "12.5"),
+        (100.0, "number", "100"),
+    ],
+)
+def test_numbers_as_a_person_writes_them(cell, kind, expected):
+    assert cell_text(cell, kind).replace("\N{NO-BREAK SPACE}", " ") == expected
+
+
+def test_long_texts_keep_their_ends():
+    assert one_line("v" * 200) == "v" * 200
+    ends = {one_line("v" * 5000 + str(i)) for i in range(100)}
+    assert len(ends) == 100
+    assert max(map(len, ends)) == 200
+
+
+def test_every_number_is_that_of_its_measure():
+    problem = LatticeProblem(make_census(300), [KAnonymity(), GeneralLossMetric()], suppression=20)
+    front = problem.front(np.array([[0] * 8, [1, 1, 1, 0, 1, 0, 1, 0], [2, 1, 1, 1, 1, 1, 2, 1]]))
+    about = {"evidence": None, "suppressed": "mark", "threshold": 0.09, "population": None}
+    subject = checked_subject(front, front.choose(row=0), **about, external=False, about={})
+    table = side_by_side(subject, [0, 2])
+    assert [column.title for column in table.columns] == ["", "point 1", "point 3"]
+    found = {row[0]: row[1:] for row in table.rows}
+    classes = [problem.equivalence_classes(front.X[place]) for place in (0, 2)]
+    assert found["k"] == tuple(f"{int(KAnonymity().evaluate(own).item()):,}" for own in classes)
+    queries = CountQueries(problem.table)
+    widths = [CertainCounts(queries).evaluate_one(own) for own in classes]
+    assert [shared(text) for text in found["certain counts: median width"]] == pytest.approx(widths, abs=1e-3)
+    for j, name in enumerate(problem.table.quasi_identifiers):
+        lost = [front.lost(place)[j] / 300 for place in (0, 2)]
+        assert [shared(text) for text in found[f"loss of {name}"]] == pytest.approx(lost, abs=1e-3)
+    sizes = [own.sizes[own.kept] for own in classes]
+    n_suppressed = [int(own.n_suppressed[0]) for own in classes]
+    for least in (2, 5, 12):
+        small = [int(own[own < least].sum()) + n * (0 < n < least) for own, n in zip(sizes, n_suppressed, strict=True)]
+        assert found[f"rows in classes below {least}"] == tuple(f"{n:,}" for n in small)
+
+
+def shared(text):
+    """Return the share that a text spells in percent."""
+    return float(text.replace("\N{NO-BREAK SPACE}", "").strip("%<>").replace(",", "")) / 100
