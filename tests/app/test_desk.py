@@ -143,14 +143,6 @@ def test_warnings_of_all_kinds_for_users_are_told():
     assert job.notes == ["a UserWarning", "a RuntimeWarning"]
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_errors_of_all_kinds_are_told():
-    for work, said in ((lambda job: {}["k"], "k"), (lambda job: 1 / 0, "division by zero")):
-        job = Desk(Path("mine.toml")).start("failing", work)
-        job.join()
-        assert job.error == said
-
-
 def test_no_work_but_a_search_goes_on_with_another_project(folder):
     Path("other.toml").write_bytes(Path("mine.toml").read_bytes())
     desk, go_on = Desk(folder), threading.Event()
@@ -280,6 +272,7 @@ def test_the_screen_needs_a_folder_or_a_project(folder):
         Desk(Path("notes.txt"))
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_one_piece_of_work_at_a_time_and_its_errors_are_told(folder):
     desk = Desk(folder)
     job = desk.start("waiting", lambda job: job.stop.wait(10))
@@ -289,6 +282,8 @@ def test_one_piece_of_work_at_a_time_and_its_errors_are_told(folder):
     assert not job.is_alive()
     for error, told in (
         (ValueError("k must be whole"), "k must be whole"),
+        (KeyError("k"), "k"),
+        (ZeroDivisionError("division by zero"), "division by zero"),
         (KeyboardInterrupt(), "Stopped: nothing was written."),
     ):
 
