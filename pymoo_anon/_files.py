@@ -133,7 +133,7 @@ def _unwritable(folder: Path, error: OSError) -> OSError:
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Lock an output folder against other searches. Some systems and shared folders have no locks."""
+    """Lock an output folder against other searches. Without locks, as on some shared folders, it does nothing."""
     if fcntl is None:
         yield
         return

@@ -172,7 +172,7 @@ def counted(n: int, one: str, several: str) -> str:
 
 
 def listed(items: Iterable[str], most: int | None = None) -> str:
-    """Join words, the last one after "and", or the number of those beyond the most.
+    """Join words, the last one after "and". Those beyond `most` are counted.
 
     >>> listed(["k = 5", "l = 3", "GLM = 10"]), listed(["k = 5"]), listed(["a", "b", "c", "d"], 2)
     ('k = 5, l = 3 and GLM = 10', 'k = 5', 'a, b and 2 more')

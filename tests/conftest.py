@@ -57,7 +57,7 @@ ADULT_COLUMNS = [
 # each kind of proof are compiled by one of them, and not while the other process compiles the same: the examples, which
 # run them all, come after these.
 FIRST = (
-    "test_certified_fronts",
+    "test_bounds",
     "test_boxes",
     "test_string_proofs",
     "test_contracts_objectives",
@@ -73,7 +73,7 @@ FIRST = (
     "test_cli",
     "test_branch_and_bound",
     "test_contracts_algorithms",
-    "test_genitor",
+    "test_genetic",
     "test_exact_values",
 )
 

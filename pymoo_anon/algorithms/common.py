@@ -51,7 +51,7 @@ class Search(Algorithm):  # type: ignore[misc]
     _kinds: tuple[type[Problem], ...] = (Problem,)
 
     def setup(self, problem: Problem, **kwargs: Any) -> Algorithm:
-        """Set the algorithm up for a problem, or raise. Without a termination it ends by itself."""
+        """Set the algorithm up for a problem, or raise as its class states. Without a termination it ends by itself."""
         check_kind(problem, *self._kinds)
         has_end = self.termination is not None or kwargs.get("termination") is not None
         super().setup(problem, **kwargs)

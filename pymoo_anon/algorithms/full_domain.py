@@ -83,7 +83,7 @@ def _visited(algorithm: ExhaustiveSearch) -> str:
 
 
 class _Heuristic(Search):
-    """Base of heuristics in turns, whose last feasible one counts."""
+    """Base of heuristics in turns. The last feasible node counts."""
 
     _kinds = (LatticeProblem,)
 

@@ -98,18 +98,16 @@ class Desk:
         return path
 
     def files(self) -> tuple[list[str], list[str]]:
-        """Return the names of the projects, and of the tables to begin with, in the folder."""
+        """Return the names of projects and of tables to begin with."""
         names = sorted(path.name for path in self.folder.iterdir() if path.is_file() and not path.name.startswith("."))
         tables = [name for name in names if name.lower().endswith(_ENDINGS) and not name.endswith(CODEBOOK)]
-        # What was released is no table to begin with.
+        # A release is no table to begin with.
         tables = [name for name in tables if f"{name}.{EVIDENCE}" not in names]
         return [name for name in names if is_project(name)], tables
 
     def open(self, name: str | None = None) -> None:
-        """Choose a project of the folder, or none.
-
-        Other work than a search would go on with the new project.
-        """
+        """Choose a project of the folder, or none. Work other than a search must have ended."""
+        # It would go on with the new project.
         if not (self.job.stops or self.job is threading.current_thread()):
             self._check_idle()
         file = None if name is None else self.inside(self.folder / name)
@@ -126,7 +124,7 @@ class Desk:
 
     @property
     def text(self) -> str:
-        """The content of the project file, or nothing without one that can be read."""
+        """The content of the project file, if it can be read."""
         with suppress(ValueError, OSError):
             return content_of(self.path).decode("utf-8-sig", "replace")
         return ""
@@ -154,7 +152,7 @@ class Desk:
 
     @property
     def study(self) -> Study:
-        """The study with its front, read anew when one of its files has changed."""
+        """The study with its front, read anew when a file has changed."""
         if not self.has(RECORD):
             raise ValueError("There is no front yet: step 4 searches it.")
         project = self.project(decided=True)

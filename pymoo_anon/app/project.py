@@ -348,7 +348,7 @@ def show_requirements(screen: Screen) -> None:
 
 
 def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: list[Any], said: list[str]) -> None:
-    """Show entries of the project file, to remove each and to add another one."""
+    """Show entries of the project file, to remove or add one."""
     for place, told in enumerate(said):
         left = [*entries[:place], *entries[place + 1 :]]
         with controls():
@@ -384,7 +384,7 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
 
 
 def _bound_fields(project: Project) -> Callable[[], str]:
-    """Make the fields of a bound, and return a function of their values."""
+    """Make the fields of a bound, and return its reader."""
     kinds = measures_by_name()
     names = {name: words for name, words in told_measures().items() if not kinds[name].numbered}
     measure = ui.select(names, value="k", label="Measure")

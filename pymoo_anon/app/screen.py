@@ -215,7 +215,7 @@ def _pop_up(words: str, kind: Any) -> None:
 
 
 def button(words: str, action: Callable[..., object], *given: Any, first: bool = False) -> ui.button:
-    """Make a button of an action with some arguments, filled for the first thing to do."""
+    """Make a button of an action and its arguments, filled if `first`."""
     made = ui.button(plain(words), on_click=partial(action, *given))
     return made.props("no-caps" if first else "outline no-caps")
 

@@ -129,7 +129,7 @@ def serve(path: str | os.PathLike[str], show: Callable[[str], object]) -> None:
         listening.listen()
         port = listening.getsockname()[1]
         # The page tells these, and a trace in the terminal helps nobody.
-        logging.getLogger("nicegui").addFilter(lambda record: not isinstance((record.exc_info or [0, 0])[1], TOLD))
+        logging.getLogger("nicegui").addFilter(lambda own: not (own.exc_info and isinstance(own.exc_info[1], TOLD)))
         outer = FastAPI(openapi_url=None)
         add_pages(desk)
         ui.run_with(outer, title="pymoo-anon", mount_path=f"/{token}", show_welcome_message=False, tailwind=False)

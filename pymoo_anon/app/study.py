@@ -120,7 +120,7 @@ def _start(screen: Screen, resume: bool = False) -> None:
                 own.write(own.search(callback=follow), temporary, journal)
 
     screen.desk.start("Searching", work, stops=True)
-    # What an earlier search found is shown no longer.
+    # The front of an earlier search is shown no longer.
     screen.show()
 
 

@@ -149,7 +149,7 @@ def loading() -> Iterator[None]:
 
 @contextmanager
 def working(words: str) -> Iterator[Callable[[str], None]]:
-    """Show a step and its seconds, and yield a function for its text. Warnings are printed after it."""
+    """Show a step and its seconds. Yielded is a function for its text. Warnings are printed after it."""
     from rich.console import Console
 
     console, start, ended, told = Console(stderr=True), time.monotonic(), Event(), [words]

@@ -89,7 +89,7 @@ def _differences(found: pd.DataFrame) -> Iterator[list[str]]:
 
 
 def run_count(asked: CountRequest, console: Console) -> None:
-    """Print what a released table says for sure."""
+    """Print the certain answers of a released table."""
     conditions = [_condition(text) for text in asked.where]
     if twice := repeated(name for name, _ in conditions):
         raise ValueError(f"--where must name each column once, got {examples(twice)} twice")

@@ -540,6 +540,6 @@ def _higher_is_better(comparator: Comparator, indices: Floats) -> Floats:
 
 
 def _sums(terms: Sequence[Floats]) -> Floats:
-    """Return sums rounded once, in whatever order."""
+    """Return sums rounded once, in any order."""
     stacked = np.stack(terms, axis=-1)
     return np.array([math.fsum(row) for row in stacked.reshape(-1, len(terms)).tolist()]).reshape(stacked.shape[:-1])

@@ -226,7 +226,7 @@ class Forest:
 
 @dataclass(frozen=True, eq=False)
 class EquivalenceClasses:
-    """Equivalence classes of one or several generalizations, end to end, or of one local recoding.
+    """Equivalence classes of generalizations, end to end, or of one local recoding.
 
     A generalization has a group map for every quasi-identifier. In a local recoding every class has a node of each
     hierarchy of its own: then there are no maps, but nodes.

@@ -475,7 +475,7 @@ def _smallest_by_halves(sizes, limit):
 
 @kernel
 def nearest_layer(i, request):
-    """Return the source layer of generalization i. A source of a source has the same classes, and more rows."""
+    """Return the source layer of generalization i. A source of a source gives the same classes, from more rows."""
     if len(request.sources) == 0:
         return 0
     source = request.sources[i]

@@ -315,7 +315,7 @@ def sort_by_class(ids, n_classes, column, scratch):
 
 @kernel
 def merge_values(n_classes, scratch, counted):
-    """Count the values of each class after `sort_by_class`. It takes longer than `add_values`, and no memory."""
+    """Count the values of each class after `sort_by_class`. It takes longer than `add_values`, and less memory."""
     ends, values, counts, tally = scratch.members, scratch.values, scratch.counts, scratch.tally
     begin, at = U(0), U(counted.starts[0])
     # Invariant: the entries of class c begin at `begin`, its value counts at `at`.

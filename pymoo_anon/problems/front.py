@@ -178,7 +178,7 @@ class Front:
     def recall(
         self, values: Mapping[Objective, Floats], marked: Mapping[Objective, Floats], lost: Floats | None
     ) -> None:
-        """Store results of `values` and `marked` from before, by measure, and those of `lost`."""
+        """Store earlier results of `values` and `marked`, by measure, and of `lost`."""
         self._values.update(values)
         self._marked.update(marked)
         self._lost = lost
@@ -319,7 +319,7 @@ class Front:
         return made
 
     def sorted(self) -> Front:
-        """Return the points from private to useful, by the first objective, then by the next."""
+        """Return the points from private to useful, in lexicographic order."""
         ascending = self.F * [-1.0 if objective.is_loss else 1.0 for objective in self.objectives]
         return self.only(np.lexsort(ascending.T[::-1]))
 
@@ -424,7 +424,7 @@ def axes_of(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
 
 
 def points_of(problem: Any, res: Any) -> Array:
-    """Return the (n, n_var) points of a result, of individuals, or of an array."""
+    """Return the (n, n_var) points of a result, individuals, or an array."""
     X = res.X if isinstance(res, Result | Front) else res
     if np.shape(X) == (0,) or (isinstance(res, Result) and X is None):
         X = np.empty((0, problem.n_var), dtype=problem.vtype)

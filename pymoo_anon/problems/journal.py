@@ -22,15 +22,17 @@ record at the end of the file is cut off.
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import json
 import os
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -235,7 +237,7 @@ def fingerprint(problem: AnonymizationProblem, settings: Mapping[str, Any]) -> s
 
 
 def _beyond_repr(value: object, inside: tuple[int, ...] = ()) -> Iterator[str | Ints]:
-    """Yield the content of a table, a hierarchy or a measure beyond its `repr`. `inside` are the objects around it."""
+    """Yield the content of an object beyond its `repr`. `inside` are the objects around it."""
     if isinstance(value, Microdata):
         for name, hierarchy in value.quasi_identifiers.items():
             yield from (repr(name), *_beyond_repr(hierarchy))
@@ -246,15 +248,20 @@ def _beyond_repr(value: object, inside: tuple[int, ...] = ()) -> Iterator[str | 
         yield from (repr(value.labels), value.groups)
     elif isinstance(value, np.ndarray) and value.dtype != object:
         yield repr(value.tolist())
-    elif isinstance(value, str | bytes | int | float | np.generic):
+    elif value is None or isinstance(value, str | bytes | int | float | np.generic):
         yield repr(value)
-    elif value is not None and id(value) not in inside:
-        yield f"{type(value).__module__}.{type(value).__qualname__}"
-        for part in _parts_of(value):
-            yield from _beyond_repr(part, (*inside, id(value)))
+    elif id(value) in inside:
+        yield f"around {inside.index(id(value))}"
+    else:
+        inside = (*inside, id(value))
+        parts = _parts_of(value, inside)
+        # The number tells apart ((1,), 2) and ((1, 2),).
+        yield f"{type(value).__module__}.{type(value).__qualname__} {len(parts)}"
+        for part in parts:
+            yield from _beyond_repr(part, inside)
 
 
-def _parts_of(value: Any) -> Iterable[Any]:
+def _parts_of(value: Any, inside: tuple[int, ...]) -> Sequence[Any]:
     """Return the parts of an object. Its `repr` may tell its place in memory alone."""
     if isinstance(value, list | tuple):
         return value
@@ -262,13 +269,26 @@ def _parts_of(value: Any) -> Iterable[Any]:
         return [*value.items()]
     if isinstance(value, set | frozenset):
         # Their order may change from one process to the next.
-        return sorted(repr(list(_beyond_repr(part))) for part in value)
+        return sorted(repr([*_beyond_repr(part, inside)]) for part in value)
+    # A compiled function of numba holds a number of its process.
+    value = getattr(value, "py_func", value)
     if isinstance(value, FunctionType):
-        return value.__code__, value.__defaults__, [cell.cell_contents for cell in value.__closure__ or ()]
+        return value.__code__, value.__defaults__, value.__kwdefaults__, *(value.__closure__ or ())
     if isinstance(value, CodeType):
         return value.co_code, value.co_consts, value.co_names
     try:
-        return [value.__reduce_ex__(2)]
-    except TypeError:
-        # It is a class, a function of numpy, or nothing is known of it, as of a lock.
-        return [getattr(value, "__qualname__", None)]
+        if isinstance(value, CellType):
+            return [value.cell_contents]
+        reduce: Any = copyreg.dispatch_table.get(type(value))
+        state = reduce(value) if reduce else value.__reduce_ex__(2)
+    except Exception:
+        # It is a class or a module, or nothing is known of it, as of a lock or an empty cell.
+        return [getattr(value, "__qualname__", getattr(value, "__name__", None))]
+    return [state] if isinstance(state, str) else [_without_cached(part, type(value)) for part in state]
+
+
+def _without_cached(part: Any, kind: type) -> Any:
+    if isinstance(part, dict):
+        return {k: own for k, own in part.items() if not isinstance(getattr(kind, str(k), None), cached_property)}
+    # A queue gives its entries one by one.
+    return [*part] if isinstance(part, Iterator) else part

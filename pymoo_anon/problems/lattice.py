@@ -307,7 +307,7 @@ def _limits(levels: Mapping[Name, tuple[int, int]], table: Microdata) -> tuple[d
 
 
 def layer_sizes(lengths: Ints) -> Array:
-    """Return the number of nodes by the sum of their levels, as Python's integers of any size."""
+    """Count nodes by the sum of their levels, in integers of any size."""
     sizes = np.ones(1, dtype=object)
     for length in lengths:
         sizes = np.convolve(sizes, np.ones(length + 1, dtype=object))

@@ -20,7 +20,7 @@ _MOST_REFINED = 1_000_000
 
 
 def less_lost(front: Front, choice: Choice, suppressed: str) -> str:
-    """Return one line of advice for a choice that loses much, else nothing."""
+    """Return a line of advice if a choice loses much, else nothing."""
     n_rows, names = front.table.n_rows, list(front.table.quasi_identifiers)
     by_column = front.lost(front.place_of(choice)) / (n_rows * len(names))
     lost, costly = float(by_column.sum()), int(by_column.argmax())

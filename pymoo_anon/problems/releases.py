@@ -157,20 +157,20 @@ def _classes_of(release: Any) -> EquivalenceClasses:
 
 def _parts_in(classes: EquivalenceClasses, tuples: DistinctTuples) -> Ints:
     own = classes.tuples
-    held = ((name, code) for name, column in zip(own.names, own.codes.T, strict=True) for code in np.unique(column))
-    if own is not tuples and not (
-        own.names == tuples.names
-        and all(np.array_equal(*pair) for pair in ((own.codes, tuples.codes), (own.counts, tuples.counts)))
-        and all(own.domains[name][code] == tuples.domains[name][code] for name, code in held)
-    ):
+    if own is not tuples and not _is_same(own, tuples):
         n, other = tuples.n_rows, own.n_rows
-        got = (
-            f"two of {n:,} rows with other columns or values"
-            if n == other
-            else f"one of {n:,} rows and one of {other:,} rows"
-        )
+        others = f"two of {n:,} rows with other columns or values"
+        got = others if n == other else f"one of {n:,} rows and one of {other:,} rows"
         raise ValueError(f"releases must be of one table, got {got}")
     return partition_of(classes)
+
+
+def _is_same(own: DistinctTuples, other: DistinctTuples) -> bool:
+    pairs = (own.codes, other.codes), (own.counts, other.counts)
+    if own.names != other.names or not all(np.array_equal(*pair) for pair in pairs):
+        return False
+    held = ((name, code) for name, column in zip(own.names, own.codes.T, strict=True) for code in np.unique(column))
+    return all(own.domains[name][code] == other.domains[name][code] for name, code in held)
 
 
 def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint]) -> Ints | None:

@@ -21,7 +21,7 @@ _DECADES = 100
 
 
 class ReadOnly:
-    """Base of records whose mappings are read-only, and that can be pickled."""
+    """Base of records with read-only mappings that can be pickled."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

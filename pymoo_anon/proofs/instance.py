@@ -184,7 +184,7 @@ class Begun(NamedTuple):
 
 
 class StringSpace:
-    """Bit strings and one loss as arrays of whole numbers, with the tables of their gains.
+    """Bit strings and one loss in whole numbers, with their gains.
 
     Gains are counted in units. With a common denominator of the loss, a unit is its inverse, and gains are exact.
     Otherwise the gain of a tuple is rounded up, so that the gain of a string is too large by less than `slack` units.

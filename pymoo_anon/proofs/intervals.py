@@ -66,7 +66,7 @@ class IntervalBounds(BoundsReader):
         return np.where(self.has_floor, floors, 0.0)
 
     def read(self, classes: EquivalenceClasses) -> tuple[Floats, Floats]:
-        """Read floors of all generalizations, and values above the floors of all specializations."""
+        """Read floors of generalizations, and values above the floors of specializations."""
         below = suppression_budget(classes, self.problem.suppression, self.problem.constraints, by_k=True)
         floors = np.where(self.has_floor, self.floors_above(classes)[0], 0.0)
         if below.impossible:

@@ -432,7 +432,7 @@ def stored_bytes(problem: LatticeProblem) -> int:
 
 
 def projections(lengths: Ints, strides: Ints, depth: int) -> Ints:
-    """Return nodes with at most `depth` attributes below the top. Too many of them are not listed."""
+    """Return nodes with at most `depth` attributes below the top. Too many nodes lower the depth."""
     # Number of nodes with 0, 1, 2, ... attributes below the top: coefficients of the product of all x + length.
     counts = np.poly(-lengths.astype(float))[: depth + 1]
     fitting = np.cumsum(counts) <= _SHARE_OF_PROJECTIONS * np.prod(lengths + 1.0)
@@ -522,7 +522,7 @@ def _fill(start, total, lengths, x):
 
 @kernel
 def _next(x, lengths):
-    """Make x the next node of its level sum, and tell whether there is one."""
+    """Make x the next node of its level sum. False means none."""
     behind = 0
     # Invariant: the levels after j have the sum `behind`, and the first of them are as high as possible.
     for j in range(len(x) - 1, 0, -1):

@@ -396,7 +396,7 @@ class _Answers:
 
 
 def _check_spelling(name: Name, values: list[Meaning], are_summed: bool) -> None:
-    """Refuse values that no sum or range can read, and warn of sums of codes."""
+    """Refuse unreadable values of sums and ranges, and warn of sums of codes."""
     # No other answer loads the words of many languages.
     from pymoo_anon.table.draft_levels import looks_like_a_date
     from pymoo_anon.table.drafts import names_codes

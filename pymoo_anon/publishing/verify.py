@@ -226,7 +226,7 @@ def _cells(aliases: Sequence[str]) -> list[Any]:
 
 
 def _balance(made: Frame, written: Renamed) -> Frame | None:
-    """Return the missing rows of each kind, or None if the engine cannot compare."""
+    """Return the missing rows of each kind, if the engine can compare."""
     cells = _cells([written.alias(name) for name in written.names])
     there = written.frame.select(*cells, nw.lit(-1).cast(nw.Int64).alias(COUNT))
     made = made.with_columns(nw.col(COUNT).cast(nw.Int64))

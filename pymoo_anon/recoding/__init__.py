@@ -1,4 +1,4 @@
-"""Local recodings, fast: trees of all attributes, requirements on classes, search and lower bounds."""
+"""Local recodings: trees of attributes, requirements on classes, search, lower bounds."""
 
 from pymoo_anon.recoding.bound import Ascent
 from pymoo_anon.recoding.recode import FEW, check_ways, recode

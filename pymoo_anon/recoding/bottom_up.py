@@ -138,7 +138,7 @@ def bottom_up(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -
 
 
 def _loss_of_ladder(trees: Trees, class_of: Ints, price: float) -> float:
-    """Return the loss of classes, where a tuple without one loses as much as any."""
+    """Return the loss of classes. A tuple without one loses as much as any."""
     n_classes = int(class_of.max()) + 1
     costs = trees.costs[cells_of_classes(trees, class_of, n_classes)].sum(axis=1)
     of_tuples = np.append(costs, costs.max(initial=0.0))[class_of]
@@ -194,7 +194,7 @@ def _is_better(members, a, b, score, best):
 
 @inlined
 def _store_cells(a, b, score, cube):
-    """Store the chosen cells as the best of each tuple that had worse ones."""
+    """Store the chosen cells for each tuple that had worse ones."""
     deepest, chosen = len(cube.attributes) - 1, cube.cells[-1]
     for depth in range(deepest + 1):
         chosen[cube.attributes[depth]] = cube.nodes[depth, cube.turn[depth] - 1]
@@ -279,7 +279,7 @@ def _mean_weight(trees: Trees) -> float:
 
 
 class Index(NamedTuple):
-    """Tuples that wait, or that waited when it was made, by position in each attribute."""
+    """Tuples that wait or waited when it was made, by position."""
 
     tuples: Ints  # (n_attributes, n_left) int64, in each attribute's order
     # (n_positions + 1,) int64, how many of these tuples stand before each position, all attributes in a row.
@@ -400,7 +400,7 @@ def grow(trees: Trees, k: int, price: float = 0.0, budget: int = 1 << 62) -> Int
 
 @njit(allocates=False)
 def _score(order, k, price, budget, trees, seeds):
-    """Score seeds in order until the budget is used up, and at least one."""
+    """Score at least one seed, in order, within the budget."""
     least = np.inf
     for i in order:
         if least < np.inf and seeds.tally[0] >= budget:
@@ -468,7 +468,7 @@ def _grow_seed(i, k, price, trees, seeds):
 
 @kernel
 def _pair(i, trees, seeds):
-    """Begin a class with a tuple, and return what its cells cost."""
+    """Begin a class with a tuple, and return its cost."""
     cost, n = 0.0, len(seeds.order)
     seeds.tally[0] += n
     for other in range(n):

@@ -84,7 +84,7 @@ class Items(NamedTuple):
 
 
 def _least_values(tests: Tests, t: int) -> int:
-    """Return the least number of distinct values in a class that holds a requirement.
+    """Return the fewest distinct values of a class that holds a requirement.
 
     A share of the most frequent of n values is at least 1 / n, and exp(entropy) at most n. Where the distance from the
     table is at most t, the values of a class have a share of 1 - t in the table, or some value would gain too much;
@@ -221,7 +221,7 @@ class Part:
 
     @classmethod
     def parts_of(cls, trees: Trees, items: Items, attributes: Ints) -> list[Part]:
-        """Make one part of all the attributes, or several where one would not end."""
+        """Make one part of all attributes, or several if one would not end."""
         made = cls(trees, items, attributes)
         return [made] if made.started else made._parted()
 

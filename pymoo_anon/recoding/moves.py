@@ -108,7 +108,7 @@ class Classes(NamedTuple):
         )
 
     def loss(self, price: float) -> float:
-        """Return the loss of all rows and the price of every class, in cells."""
+        """Return the loss of all rows and class prices, in cells."""
         return float((self.rows * self.costs).sum() + price * np.count_nonzero(self.rows))
 
     def sort(self, among: Ints | None = None) -> None:
@@ -123,7 +123,7 @@ class Classes(NamedTuple):
 
 @kernel
 def nearest_class(r, limit, trees, tests, classes):
-    """Find the cheapest valid class for a tuple, and the loss. It is -1 if none is below the limit."""
+    """Find the cheapest valid class for a tuple, but its own, and the loss. -1 is none below the limit."""
     for j in range(len(classes.target)):
         classes.target[j] = trees.leaves[trees.positions[r, j]]
     return _nearest(classes.class_of[r], r, trees.rows[r], limit, trees, tests, classes)
@@ -139,7 +139,7 @@ def nearest_to_class(c, limit, trees, tests, classes):
 
 @kernel
 def _nearest(own, r, rows, limit, trees, tests, classes):
-    """Find the cheapest valid class, but one, for so many rows below the target nodes.
+    """Find the cheapest valid class, but one, for rows below target nodes.
 
     Classes are met in the order of their cells: those whose first cell can be widened to hold the tuple stand side by
     side. What a tuple adds to one is at least what it adds in the first few attributes, if the class had but k rows;
@@ -277,7 +277,7 @@ def enter(r, c, trees, classes):
 
 @kernel
 def leave(r, trees, classes):
-    """Take a tuple out of its class, and shrink the cells of the class."""
+    """Take a tuple out of its class, and shrink its cells."""
     c = classes.class_of[r]
     _mark(c, classes)
     if classes.preceding[r] >= 0:
@@ -465,7 +465,7 @@ def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
 
 
 def fill(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
-    """Make one class of the tuples without a class, and fill it up from others.
+    """Make a class of the tuples without one, filled up from others.
 
     It takes tuples until it has k rows, each time the one that adds least loss per row still needed, from classes that
     keep k rows. Returns (n_tuples,) int64 classes, counted from 0; the new one may have fewer rows still.

@@ -28,7 +28,7 @@ _SEEDS, _NOISE = 6, 0.3
 
 
 class Neighbourhoods(NamedTuple):
-    """State of the search: all classes, freed tuples, and the new classes of these."""
+    """State of the search: classes, freed tuples, and their new classes."""
 
     classes: Classes  # With empty classes for those that are built while others are freed
     trial: Classes  # The new classes of the freed tuples, empty between neighbourhoods

@@ -108,7 +108,7 @@ def recode(
 
 
 def _by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int) -> Ints:
-    """Choose the class of every tuple by numbers of rows alone, with unused numbers."""
+    """Choose the class of every tuple by numbers of rows. Some class numbers are unused."""
     if method in RULES:
         return top_down(trees, sizes.k, price, method=method)
     trees, group_of = trees.narrowed(sizes.k)
@@ -142,7 +142,7 @@ def _few_classes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> In
 
 
 def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
-    """Split tuples into blocks of k rows or more. Parts that must be apart stand whole in one."""
+    """Split tuples into blocks of k rows or more. Small parts stay whole, and large ones are split alone."""
     if len(trees.rows) <= size:
         return [np.arange(len(trees.rows))]
     parts = trees.parts

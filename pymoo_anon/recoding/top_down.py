@@ -161,7 +161,10 @@ def _forget(n_children, children):
 
 @kernel
 def _weigh(n_children, k, trees, price, rule, children):
-    """Choose the children to split off, and return the gain, or 0. A rest gets k rows from a child."""
+    """Choose the children to split off, and return the gain, or 0.
+
+    A rest below k rows takes the child that gives up least.
+    """
     rest, n_own = np.int64(0), np.int64(0)
     for c in range(n_children):
         child = children.touched[c]

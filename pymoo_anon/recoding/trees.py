@@ -163,7 +163,7 @@ class Trees(NamedTuple):
         )
 
     def _reduced(self) -> Trees:
-        """Drop the positions of no tuple, and the nodes that are not needed then."""
+        """Drop positions without a tuple, and the nodes that become needless."""
         occurs = np.bincount(self.positions.ravel(), minlength=self.position_offsets[-1]) > 0
         before = np.append(0, np.cumsum(occurs))
         first, stop = before[self.first], before[self.stop]
@@ -220,7 +220,7 @@ def join(trees, node, position):
 
 
 def cells_of_classes(trees: Trees, class_of: Ints, n_classes: int) -> Ints32:
-    """Return the smallest nodes that hold all tuples of each class, -1 for none.
+    """Return the smallest nodes around each class, -1 for none.
 
     (n_classes, n_attributes) int32. `class_of` is (n_tuples,) int64, and -1 for a tuple without a class.
     """
@@ -273,7 +273,7 @@ def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
 
 @kernel
 def shell_sort(n, chosen, keys, sign):
-    """Sort the first n places by key (Shell 1959), descending for a sign of -1."""
+    """Sort the first n places by key (Shell 1959), descending for sign -1."""
     gap = np.int64(1)
     while gap < n // 3:
         gap = 3 * gap + 1

@@ -1,4 +1,4 @@
-"""The folder of a search as one object, and the files of a project."""
+"""The folder of a search, and the files of a project."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Tables of workbooks and databases: read as they are, and written in one transaction."""
+"""Tables of workbooks and databases, read as they are, written in one transaction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_installed(kind: str) -> None:
 
 
 def read_source(source: Source) -> Any:
-    """Read a table of a workbook or database into memory, as pandas or Arrow."""
+    """Read a workbook or database into memory, as pandas or Arrow."""
     check_installed(source.kind)
     if source.kind == "database":
         with _connected(source) as backend:

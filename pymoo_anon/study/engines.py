@@ -1,4 +1,4 @@
-"""Tables read and written by DuckDB, or by Spark where they outgrow a machine."""
+"""Tables read and written by DuckDB, or by Spark beyond one machine."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
 
 
 def _even_rows(path: Path, dialect: Dialect, encoding: str | None) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file, or raise on wrong numbers of fields."""
+    """Yield the rows of a CSV file. Numbers of fields are checked."""
     n_fields = len(dialect.names)
     text = delimited.decoded(delimited.bytes_of(path), str(path), True, encoding, _NAME_ENCODING)
     rows = delimited.csv_rows(text, dialect.separator, str(path))
@@ -393,7 +393,7 @@ def _duckdb_table(path: Path, dialect: Dialect, encoding: str | None, empty: Seq
 
 
 def _kept(relation: Any) -> Any:
-    """Copy a relation into a table of DuckDB, as its file will be gone."""
+    """Copy a relation into DuckDB, as its file will be gone."""
     # A query of `held` would look for the file again.
     table = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
     relation.query("pymoo_anon_view", f"CREATE TEMP TABLE {table} AS SELECT * FROM pymoo_anon_view")

@@ -50,7 +50,12 @@ class SearchFolder:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
-        """Open the folder of a search by its path or the project file. `record` tells whether it was searched."""
+        """Open a search by its folder or project file.
+
+        Raises:
+            ValueError: The folder holds no search of a project, or the project file is missing or wrong. `record` tells
+                whether it was searched.
+        """
         folder = Path(path)
         if not folder.is_dir():
             return cls(read_project(folder))
@@ -64,7 +69,7 @@ class SearchFolder:
 
     @property
     def named(self) -> Path:
-        """The path that names the search in commands, a project file or a folder."""
+        """The project file or folder that names the search in commands."""
         return self.project.path if self.folder == self.project.output else self.folder
 
     def for_audience(self, name: str | None) -> Self:
@@ -79,7 +84,11 @@ class SearchFolder:
 
     @cached_property
     def record(self) -> dict[str, Any]:
-        """Record of the search: options, algorithm, checksums, versions. It raises if they are out of date."""
+        """Record of the search: options, algorithm, checksums, versions.
+
+        Raises:
+            ValueError: There is none, or data or project file have changed since.
+        """
         for path in (self.folder / FRONT, self.folder / RECORD):
             if not path.is_file():
                 own = self.project.path
@@ -117,7 +126,11 @@ class SearchFolder:
 
     @cached_property
     def front(self) -> Front:
-        """The front that the search wrote, if it is whole and of these data."""
+        """The front of the search.
+
+        Raises:
+            ValueError: It is damaged or of other data.
+        """
         if self.audience is not None:
             return self.audience_search[0]
         record, content = self.record, content_of(self.folder / FRONT)
@@ -165,6 +178,10 @@ class SearchFolder:
         """Choose a point that can be released, and write it beside the front.
 
         A row of the front counts from 1. Other `ways` are `best`, `knee` and `weights`, as in `Front.choose`.
+
+        Raises:
+            TypeError: A bound is no constraint, or as in `Front.choose`.
+            ValueError: No such point can be released.
         """
         front, require = self.front, checked_constraints(require, self.table)
         front.meet(require)
@@ -182,7 +199,7 @@ class SearchFolder:
         return choice
 
     def passed_over(self, choice: Choice, **ways: Any) -> str:
-        """Name a better point with the same requirements, and why it cannot be released."""
+        """Tell why a better point with the same requirements cannot be released."""
         front, bounds = self.front, choice.requirements
         wanted = front.choose(require=bounds, **ways)
         if not bounds or wanted.row == choice.row:
@@ -191,7 +208,11 @@ class SearchFolder:
         return f"Row {wanted.row + 1} fits better, but {why}."
 
     def point(self, row: int | None = None) -> Choice:
-        """Return the choice, or the point of a row of the front, from 1."""
+        """Return the choice, or the point of a row from 1.
+
+        Raises:
+            ValueError: There is no such row, or no point is chosen.
+        """
         if row is None:
             return self.choice
         self._check_row(row)
@@ -221,7 +242,11 @@ class SearchFolder:
 
     @cached_property
     def choice(self) -> Choice:
-        """The chosen point of this front, its reason and its requirements."""
+        """The chosen point, its reason and its requirements.
+
+        Raises:
+            ValueError: No point is chosen, or it is of another front.
+        """
         path, front = self.folder / CHOICE, self.front
         if self.audience is not None:
             offered = self._offered(self.refusals())

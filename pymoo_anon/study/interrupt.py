@@ -1,4 +1,4 @@
-"""Exit codes, and Ctrl-C as one line at any time, also while modules load."""
+"""Exit codes, and Ctrl-C as one line, also while modules load."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def modules_load() -> None:
 
 
 def modules_are_loaded() -> bool:
-    """Turn signals into KeyboardInterrupt from here on. False is another program's call, left as it is."""
+    """Turn signals into KeyboardInterrupt from here on. Called by another program it returns False alone."""
     own = not gc.isenabled()
     if own:
         gc.freeze()

@@ -93,11 +93,11 @@ ROLES = {
     "other": "not decided: no search runs until it has one of the roles above",
 }
 
-#: Treatments of rows without a value, and of suppressed rows, and what becomes of them.
+#: Treatments of rows without a value, and of suppressed rows, in words.
 MISSING = {"raise": "are refused", "drop": "are left out", "keep": "stay: none is a value of its own"}
 SUPPRESSED = {"mark": "stay as rows of *", "drop": "are left out"}
 
-#: Kinds of recoding, and what has a level.
+#: Kinds of recoding, in words.
 RECODINGS = {"full-domain": "whole columns, each at one level", "local": "every class of rows at levels of its own"}
 
 # Bytes that are read at a time for a checksum.

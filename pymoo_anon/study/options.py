@@ -41,7 +41,7 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Invocation:
-    """Values of the options of a command, which are the fields that `option` made."""
+    """Values of the options of a command: its fields by `option`."""
 
     given: Collection[str] = frozenset()  # Names of the options that were not left out
 

@@ -157,7 +157,7 @@ class Project:
         return [name for name, column in self.columns.items() if column.role in roles]
 
     def alike(self, target: Source) -> str:
-        """Say which columns of a release its place cannot tell apart, if any."""
+        """Name columns of a release that its place cannot tell apart."""
         left_out = self.with_role("drop", "identifier", "person")
         twice = repeated(name.casefold() for name in self.columns if name not in left_out)
         if not twice or target.kind not in ("parquet", "sqlite"):

@@ -400,7 +400,7 @@ def _drafted(profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
 
 
 def _may_be_key(profile: guesses.Profile) -> bool:
-    """Return whether a column may number persons or groups, whose attributes it decides."""
+    """Return whether a column may number persons or groups, and so decide others."""
     return profile.n_distinct > guesses.MOST_CODES and not profile.is_measured
 
 

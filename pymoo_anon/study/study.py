@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -155,7 +155,7 @@ class Study(SearchFolder):
         population_size: int | None = None,
         show: Callable[[str], object] = lambda words: None,
     ) -> dict[str, Any] | None:
-        """Write one HTML file about the choice and its release, which is counted again.
+        """Write one HTML file about the choice and its release, counted again.
 
         Args:
             output: The file. A file of this name is replaced.
@@ -307,7 +307,7 @@ def _promised(study: Study, told: Mapping[str, Any] | None, path: Path) -> tuple
 
 
 def _evidence_of(study: Study, choice: Choice) -> dict[str, Any] | None:
-    """Return the evidence of the last release, which is of a point and holds."""
+    """Return the evidence of a point's last release, which must hold."""
     told, released = study.evidence, study.released
     if told is None:
         return None
@@ -327,7 +327,7 @@ def is_there(study: Study, path: Path) -> bool:
 
 
 def verdict_of(study: Study, path: Path, broken: Sequence[str]) -> str:
-    """Say whether a release holds, or what is broken."""
+    """Say whether a release holds, or name its broken promises."""
     return f"{'does not hold: ' * is_there(study, path)}{listed(broken)}" if broken else "holds"
 
 
@@ -352,7 +352,7 @@ def _entry_of(study: Study, choice: Choice, made: Release, target: Source, sha25
 def _documented(
     study: Study, new: Path, choice: Choice, made: Release, target: Source, sha256: str, asked: Mapping[str, Any]
 ) -> tuple[Release, tuple[Released, _Others]]:
-    """Write evidence and codebook, and return the release, and what `_remember` takes."""
+    """Write evidence and codebook, and return the release with its record and others."""
     done = _entry_of(study, choice, made, target, sha256)
     made, others = _beside_others(study, made, done, asked["anyway"])
     content = evidence(
@@ -395,34 +395,43 @@ def _remember(study: Study, done: Released, others: _Others) -> None:
         warnings.warn(_warning_of(one.file, _is_latest(study, one), None, 1), stacklevel=3)
 
 
-def _of_other_searches(study: Study, own: Sequence[Released]) -> Iterator[tuple[Study | None, Released]]:
-    """Yield the releases by other searches beside some, each with its search if that is found."""
-    known = {study.path_of(one) for one in [*study.releases, *own]}
+def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sourced], list[Released]]:
+    """Find releases of the same data by other searches.
+
+    Those that can be counted jointly come first, and then the others.
+    """
+    counted: list[_Sourced] = []
+    uncounted: list[Released] = []
+    data, known = study.record["project"]["data"], {study.path_of(one) for one in [*study.releases, *own]}
+    # The same file tells nothing more.
+    same = {None, *(one.sha256 for one in own)}
     folders = dict.fromkeys(study.path_of(one).parent for one in own)
-    there = [file for folder in folders for file in sorted(folder.glob(f"*.{EVIDENCE}"))]
-    data, shas = study.record["project"]["data"], [None, *(one.sha256 for one in own)]
-    for path in (file.with_name(file.name.removesuffix(f".{EVIDENCE}")) for file in there):
-        if data is None or path in known:
-            continue
+    for file in (file for folder in folders for file in sorted(folder.glob(f"*.{EVIDENCE}"))):
+        path = file.with_name(file.name.removesuffix(f".{EVIDENCE}"))
         # Files of other programs may have such a name.
         with suppress(ValueError, OSError):
-            told = read_evidence(beside(path, EVIDENCE))
+            told = read_evidence(file)
             sha256 = told["checksums"]["output"].get(path.name)
-            # The same file tells nothing more.
-            if data in told["checksums"]["input"].values() and sha256 not in shas:
-                yield _found(study, told, path, sha256)
+            if data is None or data not in told["checksums"]["input"].values() or path in known or sha256 in same:
+                continue
+            name = path_from(study.project.path.parent, path)
+            found = _with_its_search(study, told, sha256)
+            if found is None:
+                uncounted.append(Released(name, sha256, [], told["suppressed"]["how"], []))
+            else:
+                counted.append((found[0], found[1]._replace(file=name)))
+    return counted, uncounted
 
 
-def _found(study: Study, told: Mapping[str, Any], path: Path, sha256: str) -> tuple[Study | None, Released]:
-    """Return the search of a release, if its joint classes can be counted, and its record."""
-    file = path_from(study.project.path.parent, path)
+def _with_its_search(study: Study, told: Mapping[str, Any], sha256: str) -> _Sourced | None:
+    """Return a release and its search. None means that it is gone or has other quasi-identifiers."""
     with suppress(ValueError, OSError, LookupError):
         # The last command that made it names its search.
         other = Study.open(shlex.split(told["reproduce"][-1])[2])
         one = [one for one in other.releases if one.sha256 == sha256][-1]
         parts_beside([_classes_of_release(other, one)], study.table)
-        return other, one._replace(file=file)
-    return None, Released(file, sha256, [], told["suppressed"]["how"], [])
+        return other, one
+    return None
 
 
 def _checksums_of(study: Study, output: Mapping[str, str]) -> dict[str, Any]:
@@ -475,37 +484,38 @@ def _warning_of(file: str, is_current: bool, told: Together | None, n_others: in
     return f"{who} and links their rows sees {told}{': publish only one' * (told.k == 1)}"
 
 
-class _Others(NamedTuple):
-    """The other releases of a table, each with its search."""
+#: A release with the search that made it.
+_Sourced: TypeAlias = tuple[Study, Released]
 
-    counted: list[tuple[Study, Released]]
-    uncounted: list[Released]  # Releases of searches that are not found
-    together: Together | None  # Joint classes with those that are counted
+
+class _Others(NamedTuple):
+    """The other releases of a table."""
+
+    counted: list[_Sourced]
+    uncounted: list[Released]  # Their searches are gone, or have other quasi-identifiers
+    together: Together | None  # Joint classes of the new release and those that are counted
 
 
 def _beside_others(study: Study, release: Release, done: Released, anyway: str | None) -> tuple[Release, _Others]:
-    """Return a new release, and the others of its table.
-
-    The release names a joint k of 1 among its exceptions. Releases whose files were replaced are not there any longer.
-    """
-    found = list(_of_other_searches(study, _latest([*study.releases, done])))
+    """Return a new release, and the others of its table. A joint k of 1 is among its exceptions."""
     earlier = [one for one in study.releases if any(getattr(one, key) != getattr(done, key) for key in COMPARED)]
-    counted = [*((study, one) for one in earlier), *((whose, one) for whose, one in found if whose)]
-    uncounted = [one for whose, one in found if whose is None]
-    others = _Others(counted, uncounted, _together(study, [(study, done), *counted]))
+    others, uncounted = _of_other_searches(study, _latest([*study.releases, done]))
+    counted = [*((study, one) for one in earlier), *others]
+    found = _Others(counted, uncounted, _together(study, [(study, done), *counted]))
+    # A release is not there any longer if its file was replaced.
     left = [(whose, one) for whose, one in counted if _is_latest(study, one) and one.file != done.file]
-    told = others.together if len(left) == len(counted) else _together(study, [(study, done), *left])
+    told = found.together if len(left) == len(counted) else _together(study, [(study, done), *left])
     if told is None or told.k > 1 or not left:
-        return release, others
+        return release, found
     if anyway is None:
         files = listed(dict.fromkeys(one.file for _, one in left))
         raise ValueError(f"whoever has it beside {files} and links their rows would see {told}; {ANYWAY}")
     missed = f"joint k is {told.k} where at least 2 is required"
-    return replace(release, anyway=anyway, exceptions=(*release.exceptions, missed)), others
+    return replace(release, anyway=anyway, exceptions=(*release.exceptions, missed)), found
 
 
 def _latest(releases: Iterable[Released]) -> list[Released]:
-    """Return the releases whose files no later one replaced."""
+    """Return the last release of each file."""
     return list({one.file: one for one in releases}.values())
 
 
@@ -538,12 +548,13 @@ def release_command(study: Study) -> str:
     return command("release", study.named, audience=study.audience)
 
 
-def _different(study: Study) -> list[tuple[Study, Released]]:
-    """Return the different releases of which the files are there, with their searches."""
+def _different(study: Study) -> list[_Sourced]:
+    """Return the different releases of which the files are there."""
     latest = _latest(one for one in study.releases if is_there(study, study.path_of(one)))
     own = list({str([getattr(one, key) for key in COMPARED]): one for one in latest}.values())
-    others = ((whose, one) for whose, one in _of_other_searches(study, latest) if is_there(study, study.path_of(one)))
-    return [*((study, one) for one in own), *((whose, one) for whose, one in others if whose)]
+    others, _ = _of_other_searches(study, latest)
+    there = ((whose, one) for whose, one in others if is_there(study, study.path_of(one)))
+    return [*((study, one) for one in own), *there]
 
 
 def classes_of_file(study: Study, file: Path) -> tuple[EquivalenceClasses, str]:
@@ -556,8 +567,8 @@ def classes_of_file(study: Study, file: Path) -> tuple[EquivalenceClasses, str]:
     raise ValueError(f"{file} must be a release of {study.named}, got another file; name the folder of its search")
 
 
-def _together(study: Study, releases: Sequence[tuple[Study, Released]]) -> Together | None:
-    """Return the joint classes of several releases with their searches, or None."""
+def _together(study: Study, releases: Sequence[_Sourced]) -> Together | None:
+    """Return the joint classes of several releases, or None."""
     if len(releases) < 2:
         return None
     try:

@@ -177,7 +177,7 @@ class SuiteProblem(Problem):  # type: ignore[misc]
         return float(found / whole)
 
     def found_share(self, F: ArrayLike | None) -> float:
-        """Return the share of the proven front's members that points find, with F as of `hypervolume_share`."""
+        """Return the share of the proven front that is found, with F as of `hypervolume_share`."""
         points = set(map(tuple, self._points(F)))
         return float(np.mean([tuple(member) in points for member in self._front]))
 

@@ -220,7 +220,7 @@ class Space:
 
 
 def faults(folder: Path, name: str, most: int = 10**6) -> tuple[list[str], str]:
-    """Return the faults of an instance, and the extent of the recount. At most `most` points are visited."""
+    """Return the faults of an instance, and the extent of the recount. More points than `most` are not visited."""
     try:
         certificate = json.loads((folder / "certificates" / f"{name}.json").read_text(encoding="utf-8"))
         (instance,) = folder.glob(f"instances/json/*_{name}.json")

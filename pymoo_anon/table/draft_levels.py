@@ -304,8 +304,9 @@ def _intervals(
 def _fullest(numbers: Sequence[Decimal], below: Sequence[int], ends: tuple[Decimal, Decimal], width: Decimal) -> int:
     """Count the rows of the fullest interval."""
     edges = [_EXACT.multiply(place, width) for place in range(_bin(ends[0], width) + 1, _bin(ends[1], width) + 1)]
-    sums = [0, *([0, *below][bisect_left(numbers, edge)] for edge in edges), below[-1]]
-    return max(after - before for before, after in pairwise(sums))
+    cuts = [0, *(bisect_left(numbers, edge) for edge in edges), len(numbers)]
+    up_to = [0, *below]
+    return max(up_to[stop] - up_to[start] for start, stop in pairwise(cuts))
 
 
 def _n_bins(ends: tuple[Decimal, Decimal], width: Decimal) -> int:
@@ -474,10 +475,11 @@ _DIGITS = {
     f"digits (month, day, {_SHORT}": re.compile(r"(?P<month>\d\d?)(?P<day>\d\d)(?P<year>\d\d)", re.ASCII),
     f"digits (month and day behind a {_SHORT}": re.compile(r"(?P<year>\d\d?)(?P<month>\d\d)(?P<day>\d\d)", re.ASCII),
 }
+_PATTERNS = _NOTATIONS | _DIGITS
 
 
 def _day(notation: str, text: str) -> date | None:
-    match = (_NOTATIONS | _DIGITS)[notation].fullmatch(text)
+    match = _PATTERNS[notation].fullmatch(text)
     if match is None:
         return None
     found = match.groupdict()

@@ -48,7 +48,7 @@ class Combinations:
     weights: Ints
 
     def with_gaps(self, missing: str) -> tuple[Combinations, set[Name], int]:
-        """Return the combinations, their columns with missing values, and the number of rows left out."""
+        """Return the combinations, columns with missing values, and number of rows left out."""
         n_rows = int(self.weights.sum())
         if n_rows == 0:
             raise ValueError("frame must have at least one row, got none")
@@ -221,7 +221,7 @@ def totals(frame: Frame, **expressions: Any) -> list[int]:
 
 
 def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) -> Combinations:
-    """Group a frame by columns in its engine, and fetch at most so many groups."""
+    """Group a frame in its engine, and fetch at most so many groups."""
     if isinstance(frame, Renamed):
         aliases, table = [frame.alias(name) for name in names], frame.frame
         table = table.select(nw.col(*aliases, *_counts(table)))

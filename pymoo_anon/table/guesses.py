@@ -557,7 +557,7 @@ def decided_columns(
 
 
 def _following(table: Any, alias: Mapping[Name, str], name: Name, others: Sequence[Name]) -> list[Name]:
-    """Return the columns whose every value belongs to neighboring numbers."""
+    """Return the columns that follow the order of a column of numbers."""
     held = frames.fetched(table.select(alias[name], *(alias[other] for other in others)).unique())
     numbers = read_numbers(held[alias[name]].to_list(), [1] * len(held))[0]
     read = [(number, i) for i, number in enumerate(numbers) if number is not None]

@@ -488,7 +488,7 @@ def fitted(name: Name, hierarchy: Hierarchy, values: Sequence[Any], missing: boo
 
 
 def matched(hierarchy: Hierarchy, values: Sequence[Any]) -> Hierarchy:
-    """Return the hierarchy with numbers for a column of numbers, and perhaps of Booleans."""
+    """Return the hierarchy with numbers for numbers, perhaps beside Booleans."""
     present = [value for value in values if value is not None and not isinstance(value, bool | np.bool_)]
     numbers = [value for value in present if isinstance(value, Number)]
     if not numbers or len(numbers) < len(present):

@@ -373,7 +373,7 @@ class Microdata:
 
 
 def leaving_out(table: Microdata, n_rows: int) -> Microdata:
-    """Return a table that tells how many rows were left out of it."""
+    """Return a table with its number of rows left out."""
     made = copy(table)
     vars(made)["n_left_out"] = n_rows
     return made

@@ -1,4 +1,4 @@
-"""Taxonomies: trees of values whose cuts are generalizations.
+"""Taxonomies: trees of values with cuts as generalizations.
 
 The functions at the end take bit strings and trees over them as spans: an (n_nodes, 3) int64 array in preorder with the
 first leaf of a node, the leaf after its last, and the place after the last node below it. Bit i lies between leaves i

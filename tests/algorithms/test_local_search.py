@@ -26,9 +26,7 @@ from pymoo_anon.algorithms.local_search import _violations
 from pymoo_anon.fronts import ParetoArchive
 from pymoo_anon.fronts.archive import boxes
 from pymoo_anon.objectives import *
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.operators import *
-from pymoo_anon.operators import BitStringNeighborhood, BitStringSampling, LevelNeighborhood, RandomImmigrantMutation
 from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.proofs.instance import asks_no_more
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Taxonomy, Violating

@@ -11,7 +11,7 @@ from pymoo.core.mixed import MixedVariableGA
 from pymoo.core.population import Population
 from pymoo.optimize import minimize
 from refusals import check_refusals, refusals
-from test_pbgea import NODES
+from test_genetic import NODES
 from test_preference import TABLE, preferring
 
 from pymoo_anon.algorithms import *

@@ -16,7 +16,6 @@ from tasks import check_proofs, invented
 from pymoo_anon.algorithms import BranchAndBound, TargetSweep
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.objectives import *
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, joint, ladder, ladders, refine
 from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.problems.releases import together

@@ -3,12 +3,15 @@
 import copy
 import os
 import pickle
+import re
 import sys
 import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cached_property, partial
 from itertools import product
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,10 +22,9 @@ from pymoo.optimize import minimize
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch, ParetoLocalSearch
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import *
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem, PreferredPoint, journaled
 from pymoo_anon.problems.base import Memory, keys_of
-from pymoo_anon.problems.journal import BOUNDS, VALUES, Journal, fingerprint
+from pymoo_anon.problems.journal import BOUNDS, VALUES, Journal, _beyond_repr, fingerprint
 from pymoo_anon.table import Hierarchy, Microdata
 
 CENSUS = make_census(200, seed=5)
@@ -327,6 +329,13 @@ def below(limit):
     return lambda sizes: sizes < limit
 
 
+def above(limit):
+    def check(sizes, *, than=limit):
+        return sizes > than
+
+    return check
+
+
 class Slots:
     """An object whose `repr` tells its place in memory."""
 
@@ -348,6 +357,12 @@ ODD_LIMITS = [
     (partial(below, 3), partial(below, 4)),
     (np.add, np.subtract),
     (int, float),
+    ((None, 5), (5, None)),
+    (((1,), 2), ((1, 2),)),
+    (above(3), above(4)),
+    (numba.njit(below(3)), numba.njit(below(4))),
+    (deque([3]), deque([4])),
+    (re.compile("a"), re.compile("b")),
 ]
 
 
@@ -368,8 +383,38 @@ def test_measures_that_differ_in_what_they_hold_differ_to_a_journal():
 def test_a_measure_may_hold_itself_and_what_nothing_is_known_of():
     table, own = small([("a", 1), ("b", 2)]).table, OwnLimit(threading.Lock())
     before = fingerprint(LatticeProblem(table, [own]), {})
-    own.itself = [own, own.check]
+    own.itself = [own, own.check, {own}]
     assert fingerprint(LatticeProblem(table, [own]), {}) != before
+
+
+class Cached(OwnLimit):
+    @cached_property
+    def doubled(self):
+        return 2 * self.limit
+
+
+@numba.njit
+def doubled(number):
+    return 2 * number
+
+
+def recursive():
+    def own():
+        return later
+
+    before = len([*_beyond_repr(own)])
+    later = 1
+    return before + later
+
+
+def test_the_order_of_work_is_none_of_a_journal():
+    assert recursive()
+    table, own = small([("a", 1), ("b", 2)]).table, Cached(3)
+    own.twice, own.again = doubled, numba.njit(doubled.py_func)
+    before = fingerprint(LatticeProblem(table, [own]), {})
+    assert own.doubled == own.twice(3) == 6
+    own.again = numba.njit(doubled.py_func)
+    assert fingerprint(LatticeProblem(table, [own]), {}) == before
 
 
 def test_a_pickled_problem_writes_nowhere(tmp_path):

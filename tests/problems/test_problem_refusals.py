@@ -7,9 +7,8 @@ from pymoo.core.termination import NoTermination
 from refusals import check_refusals, refusals
 from tasks import eights, invented
 from test_bitstrings import LEAVES, WORK, make, string
-from test_lattice_sizes import wide
 from test_local_recoding import FRAME, LETTERS, problem_of, released, table_of
-from test_problems import small_table
+from test_problems import small_table, wide
 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import *

@@ -15,7 +15,6 @@ from strategies import times
 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import *
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, refine
 from pymoo_anon.problems import less_lost as room
 from pymoo_anon.problems.arguments import RefinementError

@@ -19,7 +19,6 @@ from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts.archive import boxes, first_non_dominated
 from pymoo_anon.objectives import *
-from pymoo_anon.objectives import ClassificationMetric, GeneralLossMetric, KAnonymity
 from pymoo_anon.objectives.bounds import AdditiveLoss
 from pymoo_anon.problems import LatticeProblem, base
 from pymoo_anon.proofs.base import gap, least_covered, share_off, tolerance

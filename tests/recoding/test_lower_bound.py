@@ -13,7 +13,6 @@ from strategies import more
 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import *
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
 from pymoo_anon.problems import LocalRecodingProblem
 from pymoo_anon.recoding import Ascent, ColumnRequirement, RequirementKind, Requirements
 from pymoo_anon.recoding.bound import Items

@@ -24,7 +24,6 @@ from pymoo_anon.comparison import BreachProbability, ClassSize, PropertyVector, 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.fronts import RepresentationRatio
 from pymoo_anon.objectives import *
-from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.problems.lattice import layer_sizes
 from pymoo_anon.table import Hierarchy, Microdata

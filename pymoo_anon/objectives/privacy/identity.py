@@ -1,4 +1,4 @@
-"""Measures of the worst class, and of class sizes: the risk to be found."""
+"""The risk to be found: measures of class sizes and of the worst class."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class WithBackgroundKnowledge(WorstClassObjective):
         return made
 
     def merged(self, classes: EquivalenceClasses) -> Iterator[tuple[EquivalenceClasses, Ints]]:
-        """Merge the classes that agree on each known set, and number the merged class of each."""
+        """Yield merged classes by known set, with each class's number."""
         tuples = classes.tuples
         return agreeing(classes, sets_of(self.known, tuples.names), self.reads(tuples.sensitive))
 

@@ -217,7 +217,7 @@ def open_view(subject: Subject) -> View:
 
 
 def joint_of(subject: Subject) -> Together | None:
-    """Return what whoever has all releases sees, if there are several."""
+    """Return the joint classes of all releases in numbers, if several."""
     own = subject.evidence.get("joint")
     return own and Together.of_record(own, subject.table.n_rows)
 

@@ -205,7 +205,7 @@ def _said(subject: Subject, told: list[tuple[str, Inference]]) -> list[str]:
 
 
 def revealed(subject: Subject, told: Iterable[tuple[str, Inference]], most: int | None = None) -> str:
-    """Say how many rows are in classes of a single value, for the most revealing columns."""
+    """Tell the rows in classes of a single value, by most revealing column."""
     alone = [
         f"{name} of {subject.rows(one.n_certain)} ({share_text(one.certain)})"
         for name, one in sorted(told, key=lambda found: -found[1].n_certain)

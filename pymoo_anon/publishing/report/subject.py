@@ -226,7 +226,7 @@ class Subject:
 
     @cached_property
     def people(self) -> list[tuple[Name, People]]:
-        """The people of the table in groups, by the attributes with few of them."""
+        """The people of the table, grouped by attributes with few groups."""
         chosen: list[tuple[Name, int]] = []
         for name, hierarchy in self.table.quasi_identifiers.items():
             n_groups = hierarchy.n_groups.tolist()
@@ -255,7 +255,7 @@ class Subject:
 
     @property
     def chosen(self) -> int:
-        """Number of the released point in the tables of the command line, from 1."""
+        """Number of the released point on the command line, from 1."""
         return self.number(self.place)
 
     @property

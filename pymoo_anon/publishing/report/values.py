@@ -76,7 +76,7 @@ def dropped(subject: Subject) -> str:
 
 
 def uniqueness_said(subject: Subject) -> str:
-    """Say how many rows of the release are unique, as its evidence counts them."""
+    """Say how many released rows are unique, by the evidence."""
     evidence = subject.evidence
     if not evidence.get("uniqueness"):
         return "Unique rows were not counted: no evidence was given."
