@@ -128,3 +128,19 @@ def assert_same_classes(classes: Any, tuple_of_row: Any, measured: Measured) -> 
     np.testing.assert_array_equal(classes.sizes[of_row], measured.size_of)
     np.testing.assert_array_equal(classes.class_of[0][classes.representatives], np.arange(len(classes.sizes)))
     assert classes.n_suppressed.tolist() == [measured.n_suppressed]
+
+
+def dominates(a, b):
+    return all(x <= y for x, y in zip(a, b, strict=True)) and any(x < y for x, y in zip(a, b, strict=True))
+
+
+def updated(archive, node, F, box):
+    """Update an archive by Algorithm 1 of Dewri et al. (2010), as printed."""
+
+    def box_dominates(a, b):
+        return dominates(F(a), F(b)) if box(a) == box(b) else dominates(box(a), box(b))
+
+    archive = [member for member in archive if not box_dominates(node, member)]
+    if not any(box_dominates(member, node) or box(member) == box(node) for member in archive):
+        archive.append(node)
+    return archive

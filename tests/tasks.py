@@ -40,6 +40,16 @@ KINDS = (
 BOUNDED = [objective for objective in KINDS if objective.bounding is not None]
 
 
+#: Objectives of the searches of Adult.
+OF_ADULT = {
+    "k, GLM": [KAnonymity(), GeneralLossMetric()],
+    "k, l, GLM": [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()],
+    "S_k, GLM": [SquaredClassSizes(), GeneralLossMetric()],
+    "S_k, S_l, GLM": [SquaredClassSizes(), SquaredValueCounts("occupation"), GeneralLossMetric()],
+    "k, GLM, CM": [KAnonymity(), GeneralLossMetric(), ClassificationMetric("salary-class")],
+}
+
+
 def states(objective, method):
     """Return whether a measure has a bound, by its family or itself."""
     by_itself = getattr(type(objective), method, None) is not getattr(Objective, method, None)
@@ -181,6 +191,13 @@ def any_tasks() -> st.SearchStrategy[Task]:
 def found(res, problem):
     """Return a result's front in lexicographic order, empty if infeasible."""
     return np.empty((0, problem.n_obj)) if res.F is None else sorted_rows(np.reshape(res.F, (-1, problem.n_obj)))
+
+
+def members_stand(F, bounds, front):
+    """Return whether members or open bounds cover the exact front."""
+    settled = (F[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
+    open_ = (bounds[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
+    return (settled | open_).all()
 
 
 def check_proofs(problem, front=None, seed=1):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from plain import dominates, updated
 from pymoo.constraints.as_obj import ConstraintsAsObjective
 from pymoo.constraints.eps import AdaptiveEpsilonConstraintHandling
 from pymoo.core.crossover import Crossover
@@ -42,22 +43,6 @@ from pymoo_anon.problems import BitStringProblem, LatticeProblem
 from pymoo_anon.table import Below, Taxonomy
 
 CENSUS = make_census(300, seed=5)
-
-
-def dominates(a, b):
-    return all(x <= y for x, y in zip(a, b, strict=True)) and a != b
-
-
-def updated(archive, node, F, box):
-    """Update the archive by Algorithm 1 as printed."""
-
-    def box_dominates(a, b):
-        return dominates(F(a), F(b)) if box(a) == box(b) else dominates(box(a), box(b))
-
-    archive = [member for member in archive if not box_dominates(node, member)]
-    if not any(box_dominates(member, node) or box(member) == box(node) for member in archive):
-        archive.append(node)
-    return archive
 
 
 def tournament_fitness(nodes, F):

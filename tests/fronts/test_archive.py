@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from moocore import is_nondominated
+from plain import dominates, updated
 from pymoo.algorithms.moo.moead import MOEAD
 from pymoo.algorithms.moo.nsga2 import NSGA2
 from pymoo.core.evaluator import Evaluator
@@ -42,40 +43,27 @@ def population(F, **more):
     return Population.new(X=np.arange(len(F))[:, None], F=F, **more)
 
 
-def dominates(a, b):
-    return bool((a <= b).all() and (a < b).any())
-
-
 def natural_boxes(F, epsilon, maximize):
     """Compute the paper's boxes on natural values, lower being better."""
-    return np.array([
+    return [
         [-(-f // e) if up else f // e for f, e, up in zip(row, epsilon, maximize, strict=True)] for row in F.tolist()
-    ])  # fmt: skip
+    ]
 
 
 def algorithm_1(F, epsilon, maximize):
     """Return F's archived rows by Algorithm 1 of Dewri et al. 2010."""
-    B = natural_boxes(F, epsilon, maximize)
-
-    def box_dominates(i, j):
-        return dominates(F[i], F[j]) if (B[i] == B[j]).all() else dominates(B[i], B[j])
-
-    archive = []
-    for t in range(len(F)):
-        archive = [member for member in archive if not box_dominates(t, member)]
-        dominated = [member for member in archive if box_dominates(member, t)]
-        same_box = [member for member in archive if (B[member] == B[t]).all()]
-        if not dominated and not same_box:
-            archive.append(t)
+    archive, B = [], natural_boxes(F, epsilon, maximize)
+    for row in range(len(F)):
+        archive = updated(archive, row, F.__getitem__, B.__getitem__)
     return archive
 
 
 @given(offers())
 def test_boxes_are_those_of_the_natural_values(offer):
     F, grid, _ = offer
-    assert boxes(F, *grid).tolist() == natural_boxes(F, *grid).tolist()
+    assert boxes(F, *grid).tolist() == natural_boxes(F, *grid)
     minimised = (grid[0], np.zeros(len(grid[0]), dtype=bool))
-    assert boxes(F, grid[0]).tolist() == natural_boxes(F, *minimised).tolist()
+    assert boxes(F, grid[0]).tolist() == natural_boxes(F, *minimised)
     assert not np.signbit(boxes([[-3.0]], 5, True)).any()
 
 

@@ -18,7 +18,7 @@ from pymoo.constraints.as_obj import ConstraintsAsObjective
 from pymoo.indicators.hv import HV
 from pymoo.indicators.igd import IGD
 from pymoo.optimize import minimize
-from tasks import eights, minimal, nsga2
+from tasks import OF_ADULT, eights, minimal, nsga2
 
 import pymoo_anon
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch
@@ -321,14 +321,6 @@ def test_quasi_identifiers_may_be_named_like_columns_of_a_frame():
 SUPPRESSION = 301
 HIERARCHIES = Path(pymoo_anon.__file__).parent / "datasets" / "hierarchies"
 
-SETS = {
-    "k, GLM": [KAnonymity(), GeneralLossMetric()],
-    "k, l, GLM": [KAnonymity(), DistinctLDiversity("occupation"), GeneralLossMetric()],
-    "S_k, GLM": [SquaredClassSizes(), GeneralLossMetric()],
-    "S_k, S_l, GLM": [SquaredClassSizes(), SquaredValueCounts("occupation"), GeneralLossMetric()],
-    "k, GLM, CM": [KAnonymity(), GeneralLossMetric(), ClassificationMetric("salary-class")],
-}
-
 
 @lru_cache
 def adult_by_pandas():
@@ -401,7 +393,7 @@ def front_of(F):
     return front
 
 
-@pytest.mark.parametrize("objectives", SETS.values(), ids=list(SETS))
+@pytest.mark.parametrize("objectives", OF_ADULT.values(), ids=list(OF_ADULT))
 def test_values_are_those_of_a_plain_program(objectives, at_some_nodes):
     label = objectives[-1].column
     nodes, values = at_some_nodes
@@ -414,7 +406,7 @@ def test_values_are_those_of_a_plain_program(objectives, at_some_nodes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("objectives", SETS.values(), ids=list(SETS))
+@pytest.mark.parametrize("objectives", OF_ADULT.values(), ids=list(OF_ADULT))
 def test_exact_fronts_are_those_of_a_plain_program(objectives, at_every_node):
     problem = problem_of(objectives)
     F = signed(objectives, at_every_node[objectives[-1].column])

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pymoo.optimize import minimize
-from tasks import any_tasks, limited, printed, sorted_rows
+from tasks import any_tasks, limited, members_stand, printed, sorted_rows
 
 from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import make_census
@@ -134,13 +134,6 @@ def test_bounds_of_one_node_are_exact_and_none_where_it_breaks_a_constraint():
         np.testing.assert_array_equal(bounds[:, : problem.n_obj], F[G[:, 0] <= 0])
         n_feasible += len(bounds)
     assert 0 < n_feasible < len(X)
-
-
-def members_stand(F, bounds, front):
-    """Return whether members or open bounds cover the exact front."""
-    settled = (F[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
-    open_ = (bounds[np.newaxis] <= front[:, np.newaxis]).all(axis=2).any(axis=1)
-    return (settled | open_).all()
 
 
 @pytest.mark.parametrize("max_bytes", [1, 2 << 30], ids=["intervals", "stored"])

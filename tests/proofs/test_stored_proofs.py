@@ -14,7 +14,7 @@ from loops import leave_uncompiled
 from numba.core.event import install_timer
 from pymoo.optimize import minimize
 from strategies import times
-from tasks import Task, found, invented, limited, nsga2, sorted_rows
+from tasks import Task, found, invented, limited, members_stand, nsga2, sorted_rows
 
 from pymoo_anon.algorithms import PBGEA, BranchAndBound, ExhaustiveSearch, ParetoLocalSearch
 from pymoo_anon.datasets import make_census
@@ -401,9 +401,7 @@ def test_all_is_visited_where_bounds_settle_less_than_half(objectives):
         if visited[-1] and resumed is None:
             resumed = pickle.loads(pickle.dumps(algorithm))
         if visited[-1] or len(visited) % 10 == 0:
-            bounds = algorithm.open_bounds
-            for own in exact:
-                assert (own == algorithm.proof.F).all(axis=1).any() or (bounds <= own).all(axis=1).any()
+            assert members_stand(algorithm.proof.F, algorithm.open_bounds, exact)
         # A node that is pruned is not visited later.
         earlier, pruned = pruned, algorithm.n_pruned
         assert earlier <= pruned == problem.n_nodes - algorithm.n_evaluated - algorithm.n_undecided

@@ -20,6 +20,7 @@ from pymoo_anon.recoding.neighbourhood import Neighbourhoods, improved_classes, 
 from pymoo_anon.recoding.trees import cells_of_classes
 from pymoo_anon.table import Hierarchy, Microdata
 
+GOALS = [KAnonymity(), GeneralLossMetric()]
 HIERARCHIES = {
     "a": Hierarchy.intervals(0, 8, [2, 4]),
     "b": Hierarchy([["x", "y", "z"], ["xy", "xy", "z"], ["*"] * 3]),
@@ -196,7 +197,7 @@ def test_many_attributes_are_parted_and_the_bound_still_holds():
     frame = pd.DataFrame({f"c{i}": (kinds + rng.integers(0, 3, n)) % 8 for i in range(n_columns)})
     hierarchy = Hierarchy.intervals(0, 8, [2, 4])
     table = Microdata.from_frame(frame, dict.fromkeys(frame.columns, hierarchy))
-    problem = LocalRecodingProblem(table, [KAnonymity(), GeneralLossMetric()])
+    problem = LocalRecodingProblem(table, GOALS)
     made = problem.lower_bound(problem.x_of(3), ("n_iter", 3))
     assert 0 < made.value < made.loss
     trees = trees_of(table)
@@ -236,7 +237,7 @@ def test_parts_end_where_a_visit_may_look_at_little(monkeypatch, n_columns):
 
 @pytest.fixture(scope="module")
 def problem():
-    return LocalRecodingProblem(make_census(600), [KAnonymity(), GeneralLossMetric()])
+    return LocalRecodingProblem(make_census(600), GOALS)
 
 
 def test_passes_raise_the_bound_and_count(problem):
@@ -274,17 +275,12 @@ def test_a_proven_recoding_ends_at_once(problem):
 
 
 def test_what_no_recoding_holds_is_bounded_by_k_alone():
-    table = make_census(200)
-    goals = [KAnonymity(), GeneralLossMetric()]
-    free = LocalRecodingProblem(table, goals)
-    never = LocalRecodingProblem(table, goals, [DistinctLDiversity("occupation") >= 100])
-    x = free.x_of(5)
+    census, impossible = make_census(200), [DistinctLDiversity("occupation") >= 100]
+    free, never = (LocalRecodingProblem(census, GOALS, asked) for asked in ([], impossible))
     bounds = [one.lower_bound(one.x_of(5), ("n_iter", 3)).value for one in (free, never)]
-    assert bounds[0] == bounds[1]
-    assert free.lower_bound(x, ("n_iter", 3)).value > 0
+    assert bounds[0] == bounds[1] > 0
 
 
-GOALS = [KAnonymity(), GeneralLossMetric()]
 REQUIREMENTS = {
     "none": (),
     "distinct": (ColumnRequirement(RequirementKind.DISTINCT, "s", 3),),
@@ -297,16 +293,11 @@ REQUIREMENTS = {
 
 
 def table_of(n, seed):
+    ages, four, six = Hierarchy.intervals(0, 16, [2, 4, 8]), Hierarchy.flat(range(4)), Hierarchy.flat(range(6))
+    hierarchies = {"a": ages, "b": four, "c": six}
     rng = np.random.default_rng(seed)
-    sizes = {"a": 16, "b": 4, "c": 6}
-    frame = pd.DataFrame({name: rng.integers(0, size, n) for name, size in sizes.items()})
-    frame["s"] = rng.choice(list("pqrst"), n)
-    hierarchies = {
-        "a": Hierarchy.intervals(0, 16, [2, 4, 8]),
-        "b": Hierarchy.flat(range(4)),
-        "c": Hierarchy.flat(range(6)),
-    }
-    return Microdata.from_frame(frame, hierarchies, sensitive="s")
+    frame = pd.DataFrame({name: rng.integers(0, own.n_values, n) for name, own in hierarchies.items()})
+    return Microdata.from_frame(frame.assign(s=rng.choice(list("pqrst"), n)), hierarchies, sensitive="s")
 
 
 @more(2)

@@ -349,11 +349,6 @@ def test_the_more_categories_the_more_groups(n, groups):
     assert draft.hierarchy.n_groups.tolist() == [n, *groups, 1]
 
 
-def test_a_month_written_in_two_ways_is_no_value():
-    months = draft_hierarchy(["Dec-2011", "2011-12", "2012-01", "Jan-2012", "May-2013"]).hierarchy
-    assert months.labels[1] == ("2011-12 (2)", "2012-01 (2)", "2013-05")
-
-
 @pytest.mark.parametrize(
     "kind", [list, iter, pd.Series, pl.Series, pa.array, lambda own: nw.from_native(pl.Series(own), series_only=True)]
 )
@@ -391,10 +386,6 @@ def test_a_value_in_another_order_stands_apart():
         ([*["grade 1", "grade 2", "grade 3"] * 20, "stage 1"], ("grade 1 – grade 2", "grade 3", "stage 1")),
     ):
         assert draft_hierarchy(values).hierarchy.labels[1:-1] == (levels,)
-
-
-def test_letters_are_marks_where_the_name_says_so():
-    assert draft_hierarchy(list("DACFB"), name="Grade").hierarchy.labels[1] == ("A–B", "C–D", "F")
 
 
 @given(st.lists(st.integers(0, 40), min_size=3, max_size=30, unique=True), st.sampled_from([1, 5, 10]))
