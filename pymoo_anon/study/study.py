@@ -408,11 +408,13 @@ def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sou
     folders = dict.fromkeys(study.path_of(one).parent for one in own)
     for file in (file for folder in folders for file in sorted(folder.glob(f"*.{EVIDENCE}"))):
         path = file.with_name(file.name.removesuffix(f".{EVIDENCE}"))
+        if data is None or path in known:
+            continue
         # Files of other programs may have such a name.
         with suppress(ValueError, OSError):
             told = read_evidence(file)
             sha256 = told["checksums"]["output"].get(path.name)
-            if data is None or data not in told["checksums"]["input"].values() or path in known or sha256 in same:
+            if data not in told["checksums"]["input"].values() or sha256 in same:
                 continue
             name = path_from(study.project.path.parent, path)
             found = _with_its_search(study, told, sha256)

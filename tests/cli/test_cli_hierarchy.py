@@ -33,9 +33,6 @@ def read(data, folder="hierarchies"):
     return list(table_of(read_project(path)).quasi_identifiers)
 
 
-given = partial(refused, "init", "mine.csv", "--hierarchies", "trees")
-
-
 def files(folder="."):
     return sorted(os.listdir(folder))
 

@@ -307,9 +307,3 @@ def test_a_narrow_terminal_loses_no_number(width):
         shown = command(name, "--help", COLUMNS=width, TERM="dumb")
         assert shown.exit_code == 0
         assert max(map(len, shown.stdout.splitlines())) <= int(width)
-
-
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything is written by root")
-def test_a_folder_that_may_not_be_written_to():
-    Path("locked").mkdir(mode=0o500)
-    assert "Permission denied; name another folder" in refused("search", "my.toml", "--output", "locked/out")

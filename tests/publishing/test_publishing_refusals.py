@@ -12,14 +12,11 @@ from persons_of_a_report import table as table_of_persons
 from pymoo.core.result import Result
 from refusals import check_refusals, refusals
 from tasks import invented
-from test_averages import FRAME as PAID
-from test_averages import MEANS
-from test_averages import PROBLEM as OF_PAID
 from test_choosing import FRONT, VALUES, problem_of
 from test_choosing import PROBLEM as CHOSEN
 from test_evidence import CHECKSUMS, FRAME, PROBLEM, changed, told
 from test_guarantees import MEANINGS, TOLD
-from test_keeping import CITIES, released
+from test_keeping import CITIES, MEANS, OF_PAID, PAID, released
 from test_local_release import WARD, ward
 from test_release import HOSPITAL, KEPT, ROLES, hospital
 from test_verify import QUASI, RELEASED

@@ -16,7 +16,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import test_averages
 import test_keeping
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -117,8 +116,8 @@ CASES = {
         test_keeping.expected(),
     ),
     "means": Case(
-        *(test_averages.FRAME, {"quasi_identifiers": {"age": test_averages.AGES}}, lattice(), [1]),
-        {"keep": test_averages.MEANS},
+        *(test_keeping.PAID, {"quasi_identifiers": {"age": test_keeping.AGES}}, lattice(), [1]),
+        {"keep": test_keeping.MEANS},
         [("20–29", 70 / 3, 5 / 3)] * 3 + [("30–39", 5.1, 2.0)] * 5,
     ),
     # The decimal loses its last zero.

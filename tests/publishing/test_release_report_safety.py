@@ -22,20 +22,6 @@ def made(request, tmp_path_factory):
     return report(tmp_path_factory.mktemp("report") / "report.html", external=request.param)
 
 
-def strings(found):
-    if isinstance(found, dict):
-        return [*found, *(text for value in found.values() for text in strings(value))]
-    if isinstance(found, list):
-        return [text for value in found for text in strings(value)]
-    return [found] if isinstance(found, str) else []
-
-
-def told(made):
-    """Return all texts of a file: page, attributes, embedded data."""
-    page = read(made)
-    return [*page.texts, *(value for _, value in page.attributes if value), *strings(payload(made))]
-
-
 # ---------------------------------------------------------------- nothing in the data is run
 
 

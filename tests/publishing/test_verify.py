@@ -96,8 +96,6 @@ def test_a_table_of_stars_is_one_class_unless_it_is_said_to_be_suppressed():
     assert verify(stars, ["q"], [GeneralLossMetric()], generalization=apart).recounted.tolist() == [2.0]
 
 
-K, GLM = KAnonymity(), GeneralLossMetric()
-
 LETTERS = Hierarchy([list("abcd"), ["ab", "ab", "cd", "cd"], ["*"] * 4])
 ABOVE = {letter: {letter, "ab" if letter in "ab" else "cd", "*"} for letter in "abcd"}
 
