@@ -404,7 +404,7 @@ def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sou
     uncounted: list[Released] = []
     data, known = study.record["project"]["data"], {study.path_of(one) for one in [*study.releases, *own]}
     # The same file tells nothing more.
-    same = {None, *(one.sha256 for one in own)}
+    same = {one.sha256 for one in own}
     folders = dict.fromkeys(study.path_of(one).parent for one in own)
     for file in (file for folder in folders for file in sorted(folder.glob(f"*.{EVIDENCE}"))):
         path = file.with_name(file.name.removesuffix(f".{EVIDENCE}"))
@@ -413,7 +413,8 @@ def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sou
         # Files of other programs may have such a name.
         with suppress(ValueError, OSError):
             told = read_evidence(file)
-            sha256 = told["checksums"]["output"].get(path.name)
+            # Both files may have been renamed.
+            [sha256] = told["checksums"]["output"].values()
             if data not in told["checksums"]["input"].values() or sha256 in same:
                 continue
             name = path_from(study.project.path.parent, path)

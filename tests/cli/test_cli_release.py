@@ -304,12 +304,15 @@ def test_a_release_of_another_search_warns_where_that_is_not_found():
     made = "release", "out_search", "--output", "out_other.csv", "--row"
     # The same file tells nothing more.
     assert command(*made, "1").stderr == ""
-    Path("front").rename("gone")
+    renamed = {"front": "gone", "out.csv": "sent.csv", "out.csv.evidence.json": "sent.csv.evidence.json"}
+    for old, new in renamed.items():
+        Path(old).rename(new)
     result = command(*made, "2", "--force")
-    Path("gone").rename("front")
+    for old, new in renamed.items():
+        Path(new).rename(old)
     assert result.exit_code == 0, result.stderr
     assert result.stderr.splitlines()[-1] == (
-        "Warning: out.csv is another release of this table. Whoever has both can compare them, and find people that "
+        "Warning: sent.csv is another release of this table. Whoever has both can compare them, and find people that "
         "none of them reveals alone: publish only one"
     )
     assert [one["file"] for one in read_evidence(Path("out_other.csv.evidence.json"))["earlier"]] == ["out_other.csv"]
