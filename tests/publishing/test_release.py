@@ -521,3 +521,17 @@ def test_columns_of_lists_are_held_against_the_original(lazy):
     damaged = own.with_columns(doses=own["doses"].reverse())
     with pytest.raises(RecountError, match="rows are other than the recoding makes them"):
         made.counted_again(damaged.lazy() if lazy else damaged)
+
+
+def test_a_release_of_pandas_takes_no_memory_that_it_can_do_without():
+    frame = pd.DataFrame({"q": [17, 17, 18, 18] * 3, "town": "Bonn", "s": [*"abab"] * 3})
+    plain = renamed(frame).frame.to_native()
+    assert np.shares_memory(plain["column 0"], frame["q"])
+    assert frames.rows_of(renamed(frame).frame)[1].strides == (0,)
+    towns = {"q": Hierarchy.flat([17, 18, 19]), "town": Hierarchy.flat(["Bonn"])}
+    problem = LatticeProblem(Microdata.from_frame(frame, towns, "s"), [KAnonymity()])
+    problem.evaluate(np.array([[0, 0]]))
+    assert "grouper" in vars(problem.table)
+    made = recode(frame, problem, [0, 0], Asked())
+    assert "grouper" not in vars(problem.table)
+    assert isinstance(made.frame.index, pd.RangeIndex)

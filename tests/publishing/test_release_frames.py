@@ -406,16 +406,3 @@ def test_objects_that_are_equal_and_written_in_two_ways_stay_two(monkeypatch):
     made = recode(frame, problem, [0, 0], Asked(keep={"kept": "it is kept as drawn"}))
     assert len(made._rows) == 5
     assert sorted(map(str, made.frame.kept)) == sorted(map(str, values))
-
-
-def test_a_release_of_pandas_takes_no_memory_that_it_can_do_without():
-    frame = pd.DataFrame({"q": [17, 17, 18, 18] * 3, "town": "Bonn", "s": [*"abab"] * 3})
-    plain = frames.renamed(frame).frame.to_native()
-    assert np.shares_memory(plain["column 0"], frame["q"])
-    assert frames.rows_of(frames.renamed(frame).frame)[1].strides == (0,)
-    problem = LatticeProblem(Microdata.from_frame(frame, TOWNS, "s"), [KAnonymity()])
-    problem.evaluate(np.array([[0, 0]]))
-    assert "grouper" in vars(problem.table)
-    made = recode(frame, problem, [0, 0], Asked())
-    assert "grouper" not in vars(problem.table)
-    assert isinstance(made.frame.index, pd.RangeIndex)
