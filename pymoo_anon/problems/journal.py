@@ -254,14 +254,14 @@ def _beyond_repr(value: object, inside: tuple[int, ...] = ()) -> Iterator[str | 
         yield f"around {inside.index(id(value))}"
     else:
         inside = (*inside, id(value))
-        parts = _parts_of(value, inside)
+        parts = _contents_of(value, inside)
         # The number tells apart ((1,), 2) and ((1, 2),).
         yield f"{type(value).__module__}.{type(value).__qualname__} {len(parts)}"
         for part in parts:
             yield from _beyond_repr(part, inside)
 
 
-def _parts_of(value: Any, inside: tuple[int, ...]) -> Sequence[Any]:
+def _contents_of(value: Any, inside: tuple[int, ...]) -> Sequence[Any]:
     """Return the parts of an object. Its `repr` may tell its place in memory alone."""
     if isinstance(value, list | tuple):
         return value
