@@ -48,7 +48,8 @@ def scraper(block, variables, gallery_conf):
         return ""
     names = variables["example_globals"]
     call = DRAWN.get(Path(variables["src_file"]).stem, DEFAULT)
-    figure = eval(call, {**vars(visualization), **globals(), **names})
+    plots = {name: getattr(visualization, name) for name in visualization.__all__}
+    figure = eval(call, {**plots, **globals(), **names})
     path = next(variables["image_path_iterator"])
     figure.savefig(path, dpi=100)
     caption = (
