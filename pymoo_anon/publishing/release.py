@@ -400,7 +400,7 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     source = coarsened(source, problem.table, kept)
     made, classes = decoded_point(problem, x, asked.recoding)
     # The release may need the memory of the search.
-    vars(problem.table).pop("grouper", None)
+    problem.table.free_grouper()
     source = averaged(source, problem.table, made, classes, kept)
     check_reasons(source, kept)
     requirements: tuple[Constraint, ...] = ()

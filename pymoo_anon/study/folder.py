@@ -264,7 +264,7 @@ class SearchFolder:
         if sha256 != self.record["front"]["sha256"]:
             raise ValueError(f"{path} was chosen from another front than {self.folder / FRONT}: pick again")
         if type(row) is int and row > (n := len(front)):
-            # It was made for what it had to meet, perhaps after others.
+            # The point was made for its requirements, at another row where others were made before it.
             front.meet(self.constraints(asked))
             row = next((place for place, x in enumerate(front.X.tolist()[n:], start=n + 1) if x == levels), row)
         if type(row) is not int or not 1 <= row <= len(front) or levels != front.X[row - 1].tolist():

@@ -77,7 +77,7 @@ class Project:
     columns: Mapping[str, ColumnDecision]  # Role and hierarchy of every column, in the order of the file
     search: Mapping[str, Any]  # The options of a search that the file gives, by their names in `Settings`
     adversaries: Sequence[str]  # The bounds of its adversaries, which are among those of the search
-    audiences: Mapping[str, Mapping[str, Any]]  # By name what each requires, and the file of its release
+    audiences: Mapping[str, Mapping[str, Any]]  # Requirements and file of each audience, by its name
     output: Path  # The folder of the search
     release: Source  # The file, or the table of a database, that a release is written to
     suppressed: str  # Treatment of suppressed rows in a release: "mark" or "drop"

@@ -316,7 +316,7 @@ class Run:
                 "require less, or allow more suppression"
             )
         # Files may need the memory of the search.
-        vars(problem.table).pop("grouper", None)
+        problem.table.free_grouper()
         write_front(found.front, self.record(found), temporary)
         written = [name for name in (STORED, *FILES) if (temporary / name).exists()]
         put_in_place(temporary, self.settings.output, written)

@@ -130,6 +130,10 @@ class Microdata:
 
         return Grouper(self.tuples)
 
+    def free_grouper(self) -> None:
+        """Free the memory of the grouper. The next use makes another one."""
+        vars(self).pop("grouper", None)
+
     @classmethod
     def from_frame(
         cls,
