@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from nicegui import ui
 
@@ -34,6 +35,9 @@ _ADVICE = {
     r"not proven \(Ctrl-C\)": "not proven (stopped)",
 }
 
+#: Fills a part of the page, or does what a button says.
+Action: TypeAlias = Callable[..., object]
+
 # Seconds between two looks at the state of the work.
 _LOOK_SECONDS = 0.4
 
@@ -45,15 +49,13 @@ class Screen:
         desk: The state that all pages share.
         chosen: What is chosen on this page alone, by name.
         known: The content of the project file that the page shows.
-        on_point: Called with the row of a point that is clicked in a chart.
     """
 
     def __init__(self, desk: Desk, steps: Mapping[str, Callable[[Screen], None]], step: int) -> None:
         self.desk, self.chosen = desk, dict[str, Any]()
-        self.on_point: Callable[[int], object] = lambda row: None
         self._steps = list(steps.items())  # The first one is before there is a project
         self._links: list[ui.button] = []
-        self._file, self._step = desk.file, step
+        self._file, self._step, self._typed = desk.file, step, dict[str, Any]()  # Texts that are not kept, by label
         self._note()
         # The end of work that runs is told on a page that is opened meanwhile, too.
         self._told = None if desk.job.is_alive() else desk.job
@@ -68,34 +70,36 @@ class Screen:
         change_project(self.desk.path, changes, self.known)
         self.show() if anew else self._note()
 
-    def keeps(
-        self,
-        field: Any,
-        *key: str,
-        read: Callable[[Any], Any] = lambda value: value,
-        then: Callable[[], object] = lambda: None,
-    ) -> None:
-        """Write a field into the project file when it is left.
+    def ask(self, kind: Any, label: str, into: Any = None, then: Action = lambda: None, **more: Any) -> Any:
+        """Make a field, which is written into the project file when it is left.
 
-        Its value is read for the key, or without a key for several changes.
+        Its value goes `into` a key, or becomes the changes that a function returns. Until then its text outlives
+        changes of the files.
         """
+        field = kind(label=label, **more)
 
         def keep() -> None:
-            if isinstance(field, ui.number):
+            if kind is ui.number:
                 # Otherwise it would show its least value a moment later, and the file another one.
                 field.sanitize()
-            value = field.value
-            made = read(int(value) if isinstance(value, float) and value.is_integer() else value)
-            self.write({key: made} if key else made, anew=False)
+            value = int(field.value) if isinstance(field.value, float) and field.value.is_integer() else field.value
+            self.write(into(value) if callable(into) else {into: value}, anew=False)
+            self._typed.pop(label, None)
             then()
 
-        # Unlike "blur", "change" comes before the click that ends the typing.
-        field.on_value_change(keep) if isinstance(field, ui.select) else field.on("change", keep)
+        if kind is ui.select:
+            return field.on_value_change(keep)
+        field.value = self._typed.get(label, field.value)
+        field.on_value_change(lambda event: self._typed.update({label: event.value}))
+        if into is not None:
+            # Unlike "blur", "change" comes before the click that ends the typing. It does not come for an older text.
+            field.on("change", keep).on("blur", lambda: keep() if label in self._typed else None)
+        return field
 
-    def checked(self, check: Callable[[], object]) -> Callable[..., None]:
-        """Show a check, and return a `keeps` that shows it anew."""
+    def checked(self, check: Action) -> Callable[..., Any]:
+        """Show a check, and return an `ask` that shows it anew."""
         place = self.part(check).props('role="status"')
-        return partial(self.keeps, then=lambda: self.part(check, place))
+        return partial(self.ask, then=lambda: self.part(check, place))
 
     def _note(self) -> None:
         self._seen, self.known = self.desk.state, self.desk.text
@@ -108,7 +112,7 @@ class Screen:
                 typed = ui.label().classes("typed").props("tabindex=0")
                 typed.bind_text_from({"make": make}, "make", lambda make: plain(make()))
 
-    def part(self, make: Callable[[], object], place: ui.element | None = None) -> ui.element:
+    def part(self, make: Action, place: ui.element | None = None) -> ui.element:
         """Fill a part of the page, now or after work that it needs."""
         place = ui.element("div").classes("part") if place is None else place
         place.clear()
@@ -134,7 +138,6 @@ class Screen:
         ui.add_css(Path(__file__).with_name("screen.css"))
         ui.add_head_html('<script src="front.js" defer></script>')
         ui.on_exception(lambda error: _pop_up(error_text(error), "negative"))
-        ui.on("point", lambda event: self.on_point(int(event.args)))
         ui.on("step", lambda event: self.go_to(int(event.args), push=False))
         desk, folder = self.desk, plain(self.desk.folder.resolve().name)
         with ui.element("header"):
@@ -161,10 +164,10 @@ class Screen:
         self.show()
         ui.timer(_LOOK_SECONDS, self._follow)
 
-    def show(self) -> None:
-        """Fill the page with the current step."""
+    def show(self, typed: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Fill the page with the current step, and its fields with texts that were typed."""
         self._note()
-        self.on_point = lambda row: None
+        self._typed = dict(typed)
         if self._file != self.desk.file:
             # Nothing is left of another project.
             self._file, self.chosen = self.desk.file, {}
@@ -179,7 +182,7 @@ class Screen:
             if 0 < place < len(self._links):
                 button("Next step", self.go_to, place + 1)
 
-    def _wait(self, place: ui.element, make: Callable[[], object], words: str, work: Callable[[], object]) -> None:
+    def _wait(self, place: ui.element, make: Action, words: str, work: Action) -> None:
         waits = self.desk.job.is_alive()
         job = self.desk.job if waits else self.desk.start(words, lambda job: work(), quiet=True)
         text("Other work is running: this is shown when it has ended." if waits else f"{words}.")
@@ -200,7 +203,7 @@ class Screen:
             if job.error and not job.quiet:
                 _pop_up(job.error, "negative")
         if self._seen != self.desk.state:
-            self.show()
+            self.show(self._typed)
 
 
 def in_steps(advice: str) -> str:
@@ -240,28 +243,18 @@ warn = partial(text, kind="warning")
 
 
 def show_rows(
-    titles: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    caption: str,
-    right: Collection[str] = (),
-    cells: Sequence[str | None] = (),
+    titles: Sequence[str], rows: Iterable[Sequence[Any]], caption: str, right: Collection[str] = ()
 ) -> ui.table:
-    """Show rows below titles, some on the right.
-
-    Templates of cells know all values of a row, c0 and so on, of which there may be more than titles.
-    """
+    """Show rows below titles, some on the right. A row is a dict of its place, "id", and c0 and so on."""
     columns = [
         {"name": f"c{i}", "field": f"c{i}", "label": plain(title), "align": "right" if title in right else "left"}
         for i, title in enumerate(titles)
     ]
-    values = [{f"c{i}": plain(str(cell)) for i, cell in enumerate(row)} for row in rows]
-    shown = ui.table(columns=columns, rows=[{"id": place, **own} for place, own in enumerate(values)])
-    for i, template in enumerate(cells):
-        if template is not None:
-            shown.add_slot(f"body-cell-c{i}", f'<q-td :props="props">{template}</q-td>')
+    made = ({f"c{i}": plain(str(cell)) for i, cell in enumerate(row)} for row in rows)
+    shown = ui.table(columns=columns, rows=[{"id": place, **row} for place, row in enumerate(made)])
     return shown.props(f'flat dense wrap-cells aria-label="{caption}"')
 
 
 def parts(field: ui.input) -> list[str]:
     """Return the texts between commas outside brackets in a field."""
-    return [part for part in measures_in(field.value or "") if part]
+    return [*filter(None, measures_in(field.value or ""))]

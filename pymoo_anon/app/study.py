@@ -61,17 +61,17 @@ def _draw(name: str, data: Any, shown: int = 0) -> None:
 def show_search(screen: Screen) -> None:
     """Show the options of a search, and its front."""
     desk, settings = screen.desk, screen.desk.project(decided=True).settings()
-    keeps = screen.checked(lambda: desk.project().settings().check())
+    ask = screen.checked(lambda: desk.project().settings().check())
     # Other work ends without a look at this page.
     is_searching = desk.job.is_alive() and desk.job.stops
     fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, settings.local)}
     text("The search finds the points between privacy and loss. As it stands it serves most tables.")
     with controls():
         chosen = settings.algorithm if settings.algorithm in fitting else None
-        keeps(ui.select(fitting, value=chosen, label="Algorithm"), "search", "algorithm")
-        limit = ui.number("Time limit in seconds", value=settings.time_limit, min=1, placeholder="none")
-        keeps(limit, "search", "time-limit")
-        keeps(ui.number("Seed", value=settings.seed, min=0, precision=0), "search", "seed")
+        ask(ui.select, "Algorithm", ("search", "algorithm"), options=fitting, value=chosen)
+        limit: Any = {"value": settings.time_limit, "min": 1, "placeholder": "none"}
+        ask(ui.number, "Time limit in seconds", ("search", "time-limit"), **limit)
+        ask(ui.number, "Seed", ("search", "seed"), value=settings.seed, min=0, precision=0)
     with controls():
         button("Search again" if desk.has(RECORD) else "Search", _start, screen, first=True)
         if desk.has(JOURNAL) and not is_searching:
@@ -136,7 +136,7 @@ def show_front(screen: Screen) -> None:
         except ValueError as error:
             # A search came after it.
             warn(error_text(error))
-    ui.element("div").classes("front").props('id="points"')
+    place = ui.element("div").classes("front").props('id="points"')
     chart = _chart_of(front, None if choice is None else choice.row + 1)
     heading("The points")
     known = told_measures()
@@ -164,7 +164,7 @@ def show_front(screen: Screen) -> None:
         rows: list[int] = screen.chosen["rows"]
         choose([one for one in rows if one != row] if row in rows else [*rows, row][-_MOST_BESIDE:])
 
-    screen.on_point = toggle
+    place.on("point", lambda event: toggle(int(event.args["detail"])), ["detail"])
     table.on_select(lambda event: choose(sorted(int(own["c0"]) for own in event.selection)[-_MOST_BESIDE:]))
     choose([row for row in screen.chosen.get("rows", []) if row <= len(front)])
 
@@ -178,6 +178,8 @@ def _point_table(study: Study) -> ui.table:
         for place, why in enumerate(study.refusals())
     ]
     table = show_rows([*numbers, "cannot be released"], rows, "The points of the front", right=numbers)
+    # Not all of them fit side by side.
+    table.add_slot("header-selection")
     return table.classes("points").props("selection=multiple")
 
 
@@ -246,11 +248,10 @@ def show_release_step(screen: Screen) -> None:
     kept = {name: project.columns[name].reason or "" for name in project.with_role("keep")}
     reasons = {("columns", name, "reason"): why for name, why in kept.items() if not why}
     if len(reasons) > 1:
-        every = ui.input("Why all of these may leave as they stand").classes("wide")
-        screen.keeps(every, read=partial(dict.fromkeys, reasons), then=desk.changed)
+        every = "Why all of these may leave as they stand"
+        screen.ask(ui.input, every, partial(dict.fromkeys, reasons), desk.changed)
     for name, known in kept.items():
-        why = ui.input(f"Why {name} may leave as it stands", value=known).classes("wide")
-        screen.keeps(why, "columns", name, "reason")
+        screen.ask(ui.input, f"Why {name} may leave as it stands", ("columns", name, "reason"), value=known)
     heading("Release")
     audiences = [*[None] * (desk.has(CHOICE) or not project.audiences), *project.audiences]
     released = [one.audience for one in study.releases]
@@ -258,8 +259,7 @@ def show_release_step(screen: Screen) -> None:
     audience = audience if audience in audiences else audiences[0]
     if project.audiences:
         names = {name: name or "the choice" for name in audiences}
-        chooser = ui.select(names, value=audience, label="Audience")
-        chooser.on_value_change(lambda event: screen.choose(audience=event.value))
+        ui.select(names, value=audience, label="Audience", on_change=lambda own: screen.choose(audience=own.value))
     # Earlier releases can be counted again, also where nothing is to be released.
     screen.part(partial(_show_release, screen, study, audience))
     if released:
@@ -278,7 +278,7 @@ def _show_release(screen: Screen, study: Study, audience: str | None) -> None:
         text(f"Row {study.choice.row + 1}: {study.choice.said}.")
     with controls():
         output = ui.input("File, if not the usual one").bind_value(chosen, "output")
-        anyway = ui.input("Release anyway, because", placeholder="only where it is refused").classes("wide")
+        anyway = ui.input("Release anyway, because", placeholder="only where it is refused")
         anyway.bind_value(chosen, "anyway")
         local = ui.checkbox("Every class at levels of its own, which loses less").bind_value(chosen, "local")
         local.set_visibility(isinstance(study.problem, LatticeProblem))
@@ -342,9 +342,9 @@ def _show_report(screen: Screen, study: Study, audience: str | None) -> None:
     heading("The report")
     with controls():
         for name in ("owner", "recipients", "purpose"):
-            screen.keeps(ui.input(ABOUT[name], value=about.get(name, "")).classes("wide"), "report", name)
-        size = ui.number("Size of the population", value=about.get("population_size"), min=1, precision=0)
-        screen.keeps(size.classes("wide"), "report", "population-size")
+            screen.ask(ui.input, ABOUT[name], ("report", name), value=about.get(name, ""))
+        size: Any = {"value": about.get("population_size"), "min": 1, "precision": 0}
+        screen.ask(ui.number, "Size of the population", ("report", "population-size"), **size)
     with controls():
         external = ui.checkbox("Report for outsiders").bind_value(screen.chosen, "external")
         force = ui.checkbox("Replace a report that is there")

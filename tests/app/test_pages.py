@@ -386,6 +386,27 @@ def test_fields_are_kept_beside_a_change_of_another_program_that_the_page_shows(
     assert Desk(Path("mine.toml")).project().search == {"require": ["k>=4"]}
 
 
+def test_a_text_that_is_not_kept_yet_outlives_what_commands_do_beside_it():
+    page = nicegui.Client(ui.page("/"))
+    with page.content:
+        shown = screen.Screen(Desk(Path("mine.toml")), {"": print, "a": project.show_requirements}, 1)
+        shown.build()
+    wait()
+    for label, typed in (("Suppress at most", "5"), ("Name", "staff")):
+        labelled(page, label).value = typed
+    change(search={"require": ["k>=4"]})
+    shown._follow()
+    assert "Everybody hides among at least 4 rows. (k>=4)" in texts(page)
+    assert (labelled(page, "Suppress at most").value, labelled(page, "Name").value) == ("5", "staff")
+    click(labelled(page, "Suppress at most"), "blur")
+    assert shown.desk.project().search == {"require": ["k>=4"], "suppression": "5"}
+    change(search={"require": ["k>=4"], "suppression": "6"})
+    shown._follow()
+    assert labelled(page, "Suppress at most").value == "6"
+    shown.show()
+    assert labelled(page, "Name").value == ""
+
+
 def test_a_page_follows_what_commands_do_beside_it():
     search("mine.toml")
     desk = Desk(Path("mine.toml"))
