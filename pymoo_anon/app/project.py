@@ -54,20 +54,17 @@ def show_beginning(screen: Screen) -> None:
     desk, (projects, tables) = screen.desk, screen.desk.files()
     if projects:
         heading("Open a project")
-        with controls():
-            for name in projects:
-                button(name, desk.open, name)
+        for name in projects:
+            button(name, desk.open, name)
     heading("Or begin with a table" if projects else "Begin with a table")
     none = f"There is no table in {desk.folder.resolve()}: put a CSV, Excel or Parquet file there."
     text("The first look counts who is unique, and writes nothing." if tables else none)
-    with controls():
-        for name in tables:
-            button(name, desk.start, f"Reading {name}", partial(look_at, desk, name, screen.chosen))
-    with controls():
-        ui.input("Sheet or table, if a file has several").bind_value(screen.chosen, "table")
-        ui.input("Encoding, if not UTF-8", placeholder="cp1252").bind_value(screen.chosen, "encoding")
-        names = ui.input("Names of the columns, if its first row has none", placeholder="age,zip")
-        names.bind_value(screen.chosen, "names")
+    for name in tables:
+        button(name, desk.start, f"Reading {name}", partial(look_at, desk, name, screen.chosen))
+    ui.input("Sheet or table, if a file has several").bind_value(screen.chosen, "table")
+    ui.input("Encoding, if not UTF-8", placeholder="cp1252").bind_value(screen.chosen, "encoding")
+    names = ui.input("Names of the columns, if its first row has none", placeholder="age,zip")
+    names.bind_value(screen.chosen, "names")
     if "reading" in desk.found:
         _show_found(screen, **desk.found)
 
@@ -153,10 +150,9 @@ def show_table(screen: Screen) -> None:
     def emptied(words: str) -> dict[tuple[str, ...], Any]:
         return {("data", "empty"): [*filter(None, options.parts_of(words))]}
 
-    with controls():
-        screen.ask(ui.select, "Rows without a value", ("data", "missing"), options=MISSING, value=project.missing)
-        known = options.joined(project.reading.empty)
-        screen.ask(ui.input, "Texts that mean: no value", emptied, desk.changed, value=known)
+    screen.ask(ui.select, "Rows without a value", ("data", "missing"), options=MISSING, value=project.missing)
+    known = options.joined(project.reading.empty)
+    screen.ask(ui.input, "Texts that mean: no value", emptied, desk.changed, value=known)
     text(f"All of this stands in {desk.path.name}, which the commands read.")
     heading("The risk of the table as it stands")
     if "risk" in desk.found:
@@ -186,12 +182,11 @@ def _show_roles(screen: Screen, project: Project, profiles: Sequence[Profile]) -
 
     # It tells all that is wrong with the roles.
     screen.part(partial(desk.project, decided=True))
-    with controls():
-        words = screen.ask(ui.input, "Find a column").props("dense clearable").classes("find")
-        words.set_visibility(len(profiles) > 12)
-        if len(undecided) > 1:
-            one = ui.select([*ROLES][:-1], value="drop", label="Role of those not decided")
-            button("Give it to all of them that are found", lambda: change(found(), one.value))
+    words = screen.ask(ui.input, "Find a column").props("dense clearable").classes("find")
+    words.set_visibility(len(profiles) > 12)
+    if len(undecided) > 1:
+        one = ui.select([*ROLES][:-1], value="drop", label="Role of those not decided")
+        button("Give it to all of them that are found", lambda: change(found(), one.value))
     table = show_rows(["column", "values", "role"], rows, "Columns").classes("columns")
     for i, cell in enumerate(_COLUMN_CELLS):
         table.add_slot(f"body-cell-c{i}", _CELL.format(cell))
@@ -222,15 +217,14 @@ def show_hierarchies(screen: Screen) -> None:
         )
 
     text("A level says how coarse a column is: the search gives each column the level that serves.")
-    with controls():
-        ui.select(columns, value=name, label="Column", on_change=lambda own: screen.choose(column=own.value, level=1))
-        undo = button(f"Undo ({n_earlier})", desk.start, "Undoing", lambda job: desk.undo(name))
-        undo.set_enabled(n_earlier > 0)
-        button("Draft anew", desk.start, "Drafting", draft)
-        export = button("Export", lambda: ui.download.content(file.read_bytes(), file.name))
-        export.props('aria-label="Export in the layout of ARX"')
-        upload = ui.upload(on_upload=take, on_rejected=refuse, auto_upload=True, max_file_size=_MOST_IMPORTED)
-        upload.classes("import").props("""label="Import (ARX's layout)" accept=".csv,.txt" flat bordered""")
+    ui.select(columns, value=name, label="Column", on_change=lambda own: screen.choose(column=own.value, level=1))
+    undo = button(f"Undo ({n_earlier})", desk.start, "Undoing", lambda job: desk.undo(name))
+    undo.set_enabled(n_earlier > 0)
+    button("Draft anew", desk.start, "Drafting", draft)
+    export = button("Export", lambda: ui.download.content(file.read_bytes(), file.name))
+    export.props('aria-label="Export in the layout of ARX"')
+    upload = ui.upload(on_upload=take, on_rejected=refuse, auto_upload=True, max_file_size=_MOST_IMPORTED)
+    upload.classes("import").props("""label="Import (ARX's layout)" accept=".csv,.txt" flat bordered""")
     screen.part(lambda: _show_levels(screen, name, desk.hierarchy(name)))
     path = path_from(desk.folder, file)
     screen.same_as(*(partial(command, "hierarchy", part, path) for part in ("check", "show")))
@@ -264,50 +258,46 @@ def _show_levels(screen: Screen, name: str, opened: edits.OpenHierarchy) -> None
     def change(make: Callable[[], Hierarchy]) -> None:
         desk.start("Writing the hierarchy", lambda job: desk.save(name, str(make().to_csv()), opened.text))
 
-    def show_changes() -> None:
-        _show_changes(hierarchy, level, sorted(int(own["id"]) for own in table.selected), change)
-
+    show_changes = partial(_show_changes, hierarchy, level, table, change)
     below = screen.part(show_changes)
     # The table stays, and with it the focus.
     table.on_select(lambda: screen.part(show_changes, below))
     if desk.proposer.profile(name).kind == "numbers":
         heading("Intervals")
-        with controls():
-            widths = screen.ask(ui.input, "Widths, from fine to coarse", placeholder="5, 10, 20")
+        widths = screen.ask(ui.input, "Widths, from fine to coarse", placeholder="5, 10, 20")
 
-            def make() -> Hierarchy:
-                return edits.with_widths(hierarchy, [numeral("widths", own) for own in parts(widths)])
+        def make() -> Hierarchy:
+            return edits.with_widths(hierarchy, [numeral("widths", own) for own in parts(widths)])
 
-            button("Make intervals", change, make)
+        button("Make intervals", change, make)
 
 
-def _show_changes(hierarchy: Hierarchy, level: int, places: list[int], change: Callable[..., object]) -> None:
+def _show_changes(hierarchy: Hierarchy, level: int, table: ui.table, change: Callable[..., object]) -> None:
     labels, own = hierarchy.labels[level], hierarchy.labels[level - 1]
+    places = sorted(row["id"] for row in table.selected)
     chosen = [labels[place] for place in places]
     if not chosen:
         text("Choose groups to rename, merge, split or move them.")
         return
-    with controls():
-        label = ui.input("Label", value=str(chosen[0]))
-        words = "Rename" if len(chosen) == 1 else f"Merge {len(chosen)} groups"
-        button(words, change, lambda: edits.merged(hierarchy, level, chosen, label.value), first=True)
+    label = ui.input("Label", value=str(chosen[0] or ""))
+    words = "Rename" if len(chosen) == 1 else f"Merge {len(chosen)} groups"
+    button(words, change, lambda: edits.merged(hierarchy, level, chosen, label.value), first=True)
     if len(chosen) > 1:
         return
     inside = np.unique(hierarchy.groups[level - 1][hierarchy.groups[level] == places[0]])[:_MOST_MEMBERS]
     shown = [one_line(label_words(one)) for one in labels[:_GROUPS_SHOWN]]
     others = {place: one for place, one in enumerate(shown) if place != places[0]}
-    with controls():
-        values = {place: one_line(label_words(own[place])) for place in inside.tolist()}
-        members = ui.select(values, multiple=True, value=[], label="Members").props("use-chips")
-        new = ui.input("New label")
+    values = {place: one_line(label_words(own[place])) for place in inside.tolist()}
+    members = ui.select(values, multiple=True, value=[], label="Members").props("use-chips")
+    new = ui.input("New label")
 
-        def taken() -> list[Any]:
-            return [own[place] for place in members.value]
+    def taken() -> list[Any]:
+        return [own[place] for place in members.value]
 
-        button("Split off", change, lambda: edits.split(hierarchy, level, taken(), new.value or ""))
-        if others:
-            target = ui.select(others, value=next(iter(others)), label="Other group")
-            button("Move there", change, lambda: edits.moved(hierarchy, level, taken(), labels[target.value]))
+    button("Split off", change, lambda: edits.split(hierarchy, level, taken(), new.value or ""))
+    if others:
+        target = ui.select(others, value=next(iter(others)), label="Other group")
+        button("Move there", change, lambda: edits.moved(hierarchy, level, taken(), labels[target.value]))
 
 
 def show_requirements(screen: Screen) -> None:
@@ -337,8 +327,7 @@ def show_requirements(screen: Screen) -> None:
     said = [f"{own['name']}: {in_words(project, own['require'])}" for own in audiences]
     _show_entries(screen, "Add the audience", ("audience",), audiences, said)
     heading("How it is recoded")
-    with controls():
-        _show_recoding(project, search, ask)
+    _show_recoding(project, search, ask)
     text(f"All of this stands in {desk.path.name}, which the commands read.")
     screen.same_as(partial(command, "search", desk.path.name))
 
@@ -353,30 +342,29 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
             remove.props(f'flat dense no-caps aria-label="Remove: {place + 1}"')
     project = screen.desk.project()
     whom: Any = None
-    with controls():
-        if key == ("adversary",):
-            whom = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")
-        elif key == ("audience",):
-            whom = screen.ask(ui.input, "Name")
-        bound = _bound_fields(project)
+    if key == ("adversary",):
+        whom = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")
+    elif key == ("audience",):
+        whom = screen.ask(ui.input, "Name")
+    bound = _bound_fields(project)
 
-        def add() -> None:
-            own, named = bound(), whom and whom.value
-            if whom is None:
-                made = list(dict.fromkeys([*entries, own]))
-            elif not named:
-                wanted = "known columns" if key == ("adversary",) else "a name"
-                raise ValueError(f"an {key[-1]} must have {wanted}, got none")
-            elif key == ("adversary",):
-                made = [*entries, {"known": named, "require": [own]}]
-            else:
-                # Another bound for the same name is of the same audience.
-                by_name = {one["name"]: one for one in entries}
-                before = by_name.get(named, {"name": named, "require": []})
-                made = [*{**by_name, named: {**before, "require": [*before["require"], own]}}.values()]
-            screen.write({key: made})
+    def add() -> None:
+        own, named = bound(), whom and whom.value
+        if whom is None:
+            made = list(dict.fromkeys([*entries, own]))
+        elif not named:
+            wanted = "known columns" if key == ("adversary",) else "a name"
+            raise ValueError(f"an {key[-1]} must have {wanted}, got none")
+        elif key == ("adversary",):
+            made = [*entries, {"known": named, "require": [own]}]
+        else:
+            # Another bound for the same name is of the same audience.
+            by_name = {one["name"]: one for one in entries}
+            before = by_name.get(named, {"name": named, "require": []})
+            made = [*{**by_name, named: {**before, "require": [*before["require"], own]}}.values()]
+        screen.write({key: made})
 
-        button(words, add, first=whom is None)
+    button(words, add, first=whom is None)
 
 
 def _bound_fields(project: Project) -> Callable[[], str]:

@@ -19,7 +19,9 @@ from pymoo_anon.study.project import change_project
 # Patterns of words for the project file and the command line, and words for the page.
 _ADVICE = {
     'replace "other" by': "give it at step 1 the role",
-    'suppressed = "drop" leaves them out': "step 3 can leave them out",
+    'suppressed = "drop" leaves (it|them) out': r"step 3 can leave \1 out",
+    "anyway='REASON', on the command line --anyway REASON,": 'a reason in "Release anyway, because"',
+    "pymoo-anon release .* --force": 'a release with the box "Replace"',
     r"suppression must be .* or 0 (where .*), as in .*": r'change "Suppress at most" to violating:0.01 or 0 \1',
     r"name one: --table NAME of .* file": "name one as Sheet or table, and choose the file again",
     r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",

@@ -10,6 +10,7 @@ from arx_projects import QUASI, SENSITIVE, config_of, entries, write
 from command import own, run, search
 
 from pymoo_anon.app.desk import Desk, Job, NotYetError
+from pymoo_anon.publishing.release import ANYWAY
 
 nicegui = pytest.importorskip("nicegui")
 screen, project, study = (pytest.importorskip(f"pymoo_anon.app.{name}") for name in ("screen", "project", "study"))
@@ -379,6 +380,18 @@ def test_a_file_that_is_no_hierarchy_is_refused_in_words():
     assert said == ["a hierarchy must be a .csv or .txt file of at most 20,000,000 bytes, got another one"]
 
 
+def test_a_group_without_a_label_is_not_renamed_to_none():
+    Path("trees", "sex.csv").write_text("F;one;*\nM;two;*\n;;*\n", encoding="utf-8")
+    page = told(lambda own: project._show_levels(own, "sex", own.desk.hierarchy("sex")))
+    (table,) = of(page, ui.table)
+    table.selected = [row for row in table.rows if row["c0"] == "nothing known"]
+    click_args = {"added": False, "rows": [], "keys": []}
+    (listener,) = [own for own in table._event_listeners.values() if own.type == "selection"]
+    given = nicegui.events.GenericEventArguments(sender=table, client=page, args=click_args)
+    nicegui.events.handle_event(listener.handler, given)
+    assert labelled(page, "Label").value == ""
+
+
 def test_fields_are_kept_beside_a_change_of_another_program_that_the_page_shows():
     page = told(project.show_requirements)
     change(search={"require": ["k>=4"]})
@@ -462,6 +475,18 @@ def test_what_a_draft_asks_stands_above_the_columns_and_a_draft_can_be_made_anew
     assert desk.job.error == ""
     assert "x7" not in Path("hierarchies/age.csv").read_text(encoding="utf-8")
     assert len(desk.earlier["age"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("advice", "said"),
+    [
+        ('would stand alone; suppressed = "drop" leaves it out', "would stand alone; step 3 can leave it out"),
+        (f"joint k is 1; {ANYWAY}", 'joint k is 1; a reason in "Release anyway, because" releases it nevertheless'),
+        ("pymoo-anon release a.toml --force writes both", 'a release with the box "Replace" writes both'),
+    ],
+)
+def test_advice_is_about_the_page(advice, said):
+    assert screen.in_steps(advice) == said
 
 
 def test_a_better_point_that_cannot_be_released_is_told(monkeypatch):

@@ -133,6 +133,7 @@ def test_the_whole_way_is_that_of_the_commands(browser):
         press(page, "Search")
         see(page, re.compile(r"The front has \d+ points, proven complete"))
         press(page, re.compile("5 Front"))
+        assert "e+" not in page.locator("#points").text_content()
         page.locator("#points svg .mark-symbol path").first.click()
         page.get_by_role("button", name=re.compile(r"Choose row \d")).wait_for()
         page.locator(".points tbody .q-checkbox[aria-checked=true]").click()
