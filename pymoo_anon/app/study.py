@@ -264,7 +264,7 @@ def show_release_step(screen: Screen) -> None:
         heading("Released")
         if audience in released:
             screen.part(partial(_show_released, study, audience))
-        screen.part(partial(_show_releases, screen, study))
+        _show_releases(screen, study)
         _show_report(screen, study, audience)
 
 
@@ -322,11 +322,16 @@ def _show_released(study: Study, audience: str | None) -> None:
 
 
 def _show_releases(screen: Screen, study: Study) -> None:
-    desk = screen.desk
-    if len(study.releases) > 1:
-        files = [*study.files, *map(study.path_of, study.releases)]
+    desk, released = screen.desk, [*map(study.path_of, study.releases)]
+    # Another search of the table may have released it, too.
+    evidence = [file for path in released for file in path.parent.glob(f"*.{EVIDENCE}")]
+    files = [*study.files, *released, *evidence]
+
+    def show_together() -> None:
         n, together = desk.once("together", "Comparing all releases", files, partial(all_together, study))
         warn(f"Whoever has the {n} releases and links their rows sees {together}." if together else "")
+
+    screen.part(show_together)
     for file, broken in desk.found.get("verified", {}).items():
         text(f"{file.name}: {verdict_of(study, file, broken)}.", kind="warning" if broken else "good")
     button("Count all releases again", desk.start, "Counting", lambda job: {"verified": study.verify(job.show)})

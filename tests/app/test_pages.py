@@ -554,6 +554,19 @@ def test_evidence_that_is_lost_is_told():
     assert "mine-release.csv.evidence.json is missing: release it again." in said
 
 
+def test_a_release_of_another_search_is_told_beside_the_own():
+    Path("other.toml").write_bytes(Path("mine.toml").read_bytes())
+    for name, bound in (("mine.toml", "k>=3"), ("other.toml", "k>=10")):
+        search(name)
+        run("pick", name, "--require", bound)
+        run("release", name, "--anyway", "it is a test of the screen")
+    desk = Desk(Path("mine.toml"))
+    for _ in range(2):  # It is compared in the background
+        page = told(lambda own: study._show_releases(own, own.desk.study), desk)
+    (said,) = [one for one in texts(page) if one.startswith("Whoever has the 2 releases")]
+    assert said in " ".join(run("verify", "mine.toml").split())
+
+
 def test_each_audience_has_its_release_and_its_report_on_the_page():
     change(audience=[{"name": "all", "require": "k>=10"}, {"name": "staff", "require": "k>=4"}])
     search("mine.toml")
