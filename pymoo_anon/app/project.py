@@ -304,8 +304,8 @@ def show_requirements(screen: Screen) -> None:
     """Show the bounds, adversaries and audiences of the project."""
     desk, project = screen.desk, screen.desk.project()
     content: dict[str, Any] = tomlkit.parse(screen.known).unwrap()
-    search, adversaries = content.get("search", {}), content.get("adversary", [])
-    bounds = read_bounds(search.get("require", []))
+    bounds = read_bounds(content.get("search", {}).get("require", []))
+    adversaries = content.get("adversary", [])
     audiences = [{**own, "require": read_bounds(own["require"])} for own in content.get("audience", [])]
 
     def check() -> None:
@@ -327,7 +327,7 @@ def show_requirements(screen: Screen) -> None:
     said = [f"{own['name']}: {in_words(project, own['require'])}" for own in audiences]
     _show_entries(screen, "Add the audience", ("audience",), audiences, said)
     heading("How it is recoded")
-    _show_recoding(project, search, ask)
+    _show_recoding(project, ask)
     text(f"All of this stands in {desk.path.name}, which the commands read.")
     screen.same_as(partial(command, "search", desk.path.name))
 
@@ -400,11 +400,11 @@ def _bound_fields(project: Project) -> Callable[[], str]:
     return spelled
 
 
-def _show_recoding(project: Project, search: Mapping[str, Any], ask: Callable[..., Any]) -> None:
-    asked, usual = search.get("objectives", []), options.usual(project.sensitive)
-    goals = (options.measures_in(asked) if isinstance(asked, str) else asked) or usual
+def _show_recoding(project: Project, ask: Callable[..., Any]) -> None:
+    search, usual = project.search, options.usual(project.sensitive)
+    goals = options.measures_in(search["objectives"]) if "objectives" in search else usual
     measures = {**{name: name for name in goals}, **told_measures()}
-    limit = str(search.get("suppression", options.Settings.suppression))
+    known, limit = [*RECODINGS][search.get("local", False)], search.get("suppression", options.Settings.suppression)
 
     def recoded(chosen: str) -> dict[tuple[str, ...], Any]:
         # The algorithm is of the other recoding. Where classes have levels of their own, nothing is suppressed.
@@ -414,7 +414,7 @@ def _show_recoding(project: Project, search: Mapping[str, Any], ask: Callable[..
     def traded(names: list[str]) -> dict[tuple[str, ...], Any]:
         return {("search", "objectives"): [] if names == usual else names}
 
-    recoding = ask(ui.select, "Recoding", recoded, options=RECODINGS, value=search.get("recoding", "full-domain"))
+    recoding = ask(ui.select, "Recoding", recoded, options=RECODINGS, value=known)
     rule = ask(ui.input, "Suppress at most: a share, or rows", ("search", "suppression"), value=limit)
     rule.bind_visibility_from(recoding, "value", lambda chosen: chosen != "local")
     ask(ui.select, "Trade off", traded, options=measures, multiple=True, value=goals)

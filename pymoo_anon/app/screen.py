@@ -73,10 +73,10 @@ class Screen:
         self.show() if anew else self._note()
 
     def ask(self, kind: Any, label: str, into: Any = None, then: Action = lambda: None, **more: Any) -> Any:
-        """Make a field, which is written into the project file when it is left.
+        """Make a field. Its value is written into the project file when it is left.
 
-        Its value goes `into` a key, or becomes the changes that a function returns. Until then its text outlives
-        changes of the files.
+        It goes `into` a key, or becomes the changes that a function returns. Until then a text outlives changes of the
+        files.
         """
         field = kind(label=label, **more)
 

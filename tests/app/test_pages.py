@@ -27,7 +27,9 @@ def wait():
 
 
 @pytest.fixture
-def ended_work(own_table):
+def ended_work(own_table, monkeypatch):
+    # Charts are drawn by a browser.
+    monkeypatch.setattr(study, "_draw", lambda *given: None)
     yield
     wait()
 
@@ -163,8 +165,7 @@ def test_files_of_another_project_can_be_replaced():
         Path("hierarchies").mkdir(exist_ok=True)
 
 
-def test_a_choice_of_another_front_hides_no_point(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+def test_a_choice_of_another_front_hides_no_point():
     search("mine.toml", "--seed", "1")
     desk = Desk(Path("mine.toml"))
     desk.start("picking", lambda job: desk.study.pick(row=len(desk.study.front))).join()
@@ -250,16 +251,20 @@ def test_many_columns_that_are_not_decided_get_a_role_at_once():
     assert desk.project().with_role("sensitive") == ["question 1", *(f"question {i}" for i in range(10, 20))]
 
 
-def test_an_adversary_beside_a_plain_suppression_says_what_to_change():
+def test_advice_is_about_the_page():
     change(adversary=[{"known": ["zip", "sex"], "require": ["k>=2"]}], search={"suppression": 0.1})
     with pytest.raises(ValueError, match="suppression must be Violating ") as refused:
         project.unmet(Desk(Path("mine.toml")).project())
-    said = 'change "Suppress at most" to violating:0.01 or 0 where adversaries know some columns alone'
-    assert screen.in_steps(str(refused.value)) == said
+    for advice, said in {
+        refused.value: 'change "Suppress at most" to violating:0.01 or 0 where adversaries know some columns alone',
+        'stands alone; suppressed = "drop" leaves it out': "stands alone; step 3 can leave it out",
+        ANYWAY: 'a reason in "Release anyway, because" releases it nevertheless',
+        "pymoo-anon release a.toml --force writes both": 'a release with the box "Replace" writes both',
+    }.items():
+        assert screen.in_steps(str(advice)) == said
 
 
-def test_points_of_a_local_recoding_have_no_levels(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+def test_points_of_a_local_recoding_have_no_levels():
     for recoding, said in (("full-domain", "stands its level: 0"), ("local", "stands the number of its groups: 1")):
         change(search={"recoding": recoding})
         search("mine.toml")
@@ -477,20 +482,7 @@ def test_what_a_draft_asks_stands_above_the_columns_and_a_draft_can_be_made_anew
     assert len(desk.earlier["age"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("advice", "said"),
-    [
-        ('would stand alone; suppressed = "drop" leaves it out', "would stand alone; step 3 can leave it out"),
-        (f"joint k is 1; {ANYWAY}", 'joint k is 1; a reason in "Release anyway, because" releases it nevertheless'),
-        ("pymoo-anon release a.toml --force writes both", 'a release with the box "Replace" writes both'),
-    ],
-)
-def test_advice_is_about_the_page(advice, said):
-    assert screen.in_steps(advice) == said
-
-
-def test_a_better_point_that_cannot_be_released_is_told(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+def test_a_better_point_that_cannot_be_released_is_told():
     with Path("mine.csv").open("a", encoding="utf-8") as file:
         file.write("02130,D,flu,yes,x\n" * 3)
     with Path("trees", "sex.csv").open("a", encoding="utf-8") as file:
@@ -512,8 +504,7 @@ def test_a_better_point_that_cannot_be_released_is_told(monkeypatch):
     assert "Suppressed rows, 3, are left out." in texts(told(study.show_release_step))
 
 
-def test_why_a_point_is_chosen_is_told_when_it_is_asked(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+def test_why_a_point_is_chosen_is_told_when_it_is_asked():
     search("mine.toml")
     run("pick", "mine.toml", "--require", "k>=3")
     desk = Desk(Path("mine.toml"))
@@ -587,8 +578,7 @@ def test_each_audience_has_its_release_and_its_report_on_the_page():
     assert "pymoo-anon report mine.toml --audience all" in texts(page)
 
 
-def test_commands_below_a_page_can_be_told_until_it_is_left(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+def test_commands_below_a_page_can_be_told_until_it_is_left():
     search("mine.toml")
     run("pick", "mine.toml", "--require", "k>=3")
     run("release", "mine.toml")
