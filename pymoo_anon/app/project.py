@@ -362,6 +362,7 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
             by_name = {one["name"]: one for one in entries}
             before = by_name.get(named, {"name": named, "require": []})
             made = [*{**by_name, named: {**before, "require": [*before["require"], own]}}.values()]
+        screen.typed.pop("Name", None)
         screen.write({key: made})
 
     button(words, add, first=whom is None)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from nicegui import ui
@@ -50,14 +49,15 @@ class Screen:
     Attributes:
         desk: The state that all pages share.
         chosen: What is chosen on this page alone, by name.
+        typed: Texts of this step that are not kept yet, by the label of their field.
         known: The content of the project file that the page shows.
     """
 
     def __init__(self, desk: Desk, steps: Mapping[str, Callable[[Screen], None]], step: int) -> None:
-        self.desk, self.chosen = desk, dict[str, Any]()
+        self.desk, self.chosen, self.typed = desk, dict[str, Any](), dict[str, Any]()
         self._steps = list(steps.items())  # The first one is before there is a project
         self._links: list[ui.button] = []
-        self._file, self._step, self._typed = desk.file, step, dict[str, Any]()  # Texts that are not kept, by label
+        self._file, self._step = desk.file, step
         self._note()
         # The end of work that runs is told on a page that is opened meanwhile, too.
         self._told = None if desk.job.is_alive() else desk.job
@@ -75,8 +75,7 @@ class Screen:
     def ask(self, kind: Any, label: str, into: Any = None, then: Action = lambda: None, **more: Any) -> Any:
         """Make a field. Its value is written into the project file when it is left.
 
-        It goes `into` a key, or becomes the changes that a function returns. Until then a text outlives changes of the
-        files.
+        It goes `into` a key, or becomes the changes that a function returns. A text stays when the page is filled anew.
         """
         field = kind(label=label, **more)
 
@@ -86,16 +85,16 @@ class Screen:
                 field.sanitize()
             value = int(field.value) if isinstance(field.value, float) and field.value.is_integer() else field.value
             self.write(into(value) if callable(into) else {into: value}, anew=False)
-            self._typed.pop(label, None)
+            self.typed.pop(label, None)
             then()
 
         if kind is ui.select:
             return field.on_value_change(keep)
-        field.value = self._typed.get(label, field.value)
-        field.on_value_change(lambda event: self._typed.update({label: event.value}))
+        field.value = self.typed.get(label, field.value)
+        field.on_value_change(lambda event: self.typed.update({label: event.value}))
         if into is not None:
             # Unlike "blur", "change" comes before the click that ends the typing. It does not come for an older text.
-            field.on("change", keep).on("blur", lambda: keep() if label in self._typed else None)
+            field.on("change", keep).on("blur", lambda: keep() if label in self.typed else None)
         return field
 
     def checked(self, check: Action) -> Callable[..., Any]:
@@ -131,7 +130,7 @@ class Screen:
         """Show another step, and let the browser go back to this one."""
         if push:
             ui.navigate.history.push(f"?step={step}")
-        self._step = step
+        self._step, self.typed = step, {}
         self.show()
 
     def build(self) -> None:
@@ -166,13 +165,12 @@ class Screen:
         self.show()
         ui.timer(_LOOK_SECONDS, self._follow)
 
-    def show(self, typed: Mapping[str, Any] = MappingProxyType({})) -> None:
-        """Fill the page with the current step, and its fields with texts that were typed."""
+    def show(self) -> None:
+        """Fill the page with the current step."""
         self._note()
-        self._typed = dict(typed)
         if self._file != self.desk.file:
             # Nothing is left of another project.
-            self._file, self.chosen = self.desk.file, {}
+            self._file, self.chosen, self.typed = self.desk.file, {}, {}
         place = min(max(self._step, 1), len(self._links)) if self._file else 0
         for number, own in enumerate(self._links, start=1):
             own.props(f"aria-current={'step' if number == place else 'false'}")
@@ -205,7 +203,7 @@ class Screen:
             if job.error and not job.quiet:
                 _pop_up(job.error, "negative")
         if self._seen != self.desk.state:
-            self.show(self._typed)
+            self.show()
 
 
 def in_steps(advice: str) -> str:

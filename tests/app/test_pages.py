@@ -421,8 +421,11 @@ def test_a_text_that_is_not_kept_yet_outlives_what_commands_do_beside_it():
     change(search={"require": ["k>=4"], "suppression": "6"})
     shown._follow()
     assert labelled(page, "Suppress at most").value == "6"
-    shown.show()
+    shown.write({("search", "require"): ["k>=5"]})
+    assert labelled(page, "Name").value == "staff"
+    click(button(page, "Add the audience"))
     assert labelled(page, "Name").value == ""
+    assert [*shown.desk.project().audiences] == ["staff"]
 
 
 def test_a_page_follows_what_commands_do_beside_it():
