@@ -86,7 +86,7 @@ class Scratch(NamedTuple):
     """Memory for single steps. `cells` and `tally` are zero between them."""
 
     cells: Numbers32  # (n_cells,) uint32, a dense histogram of all classes; empty where a count can exceed 32 bits
-    tally: Ints  # (longest,) int64, sums by class size or by value
+    tally: Ints  # (n_values,) int64, sums by value
     members: Ints  # (n_distinct + 1,) int64, where each class ends, or the first row of each number
     values: Numbers32  # (n_entries,) uint32, the values of a column's entries sorted by class
     counts: Ints  # (n_entries,) int64, their counts
