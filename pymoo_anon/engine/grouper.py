@@ -117,15 +117,11 @@ class Workspace:
 
     def __init__(self, tuples: DistinctTuples, tree: Tree, columns: tuple[Hashable, ...]) -> None:
         self.columns, self._tuples = columns, tuples
-        n_distinct, n_nodes, wanted = len(tuples), len(tree.starts) - 1, [tuples.columns[name] for name in columns]
+        n_distinct, wanted = len(tuples), [tuples.columns[name] for name in columns]
         n_entries = max([0, *(len(column.values) for column in wanted)])
         n_hashed = 1 << (2 * n_distinct - 1).bit_length()
         layers = _first_layer(tuples, tree)
-        numbers = Numbers(
-            ids=np.empty(tree.starts[-1], dtype=np.uint32),
-            n_ids=np.zeros(n_nodes, dtype=np.int64),
-            changed=np.empty(n_nodes, dtype=np.bool_),
-        )
+        numbers = Numbers(np.empty(tree.starts[-1], dtype=np.uint32), np.empty(len(tree.starts) - 1, dtype=np.int64))
         self.slots = Slots(
             marks=np.zeros(max(_FEWEST_SLOTS, n_hashed), dtype=np.uint32),
             keys=np.empty(n_hashed, dtype=np.int64),
