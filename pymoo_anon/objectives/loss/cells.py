@@ -278,8 +278,7 @@ class Precision(LossObjective):
             levels = np.repeat(lengths, np.diff(classes.forest.starts)) - classes.forest.levels
             left = np.add.reduceat(classes.kept_rows * levels, classes.first_of_attributes, axis=1)
         else:
-            assert classes.maps is not None
-            levels = self._levels(tuples, classes.maps)
+            levels = self._levels(tuples, classes.checked_maps)
             left = (lengths - levels) * (tuples.n_rows - classes.n_suppressed)[:, np.newaxis]
         return _over_one_denominator(left, *self._factors(tuples))
 

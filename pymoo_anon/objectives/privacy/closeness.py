@@ -82,7 +82,7 @@ class TCloseness(_FromTable):
             self.distance = tuple(distance)
             if twice := repeated(map(same_as, distance)):
                 raise ValueError(f"distance must list every value once, got more than once: {examples(twice)}")
-        elif distance not in ("equal", "ordered"):
+        elif not isinstance(distance, str) or distance not in ("equal", "ordered"):
             raise ValueError(
                 f"distance must be 'equal', 'ordered', all values in their order or a Hierarchy, got {distance!r}"
             )
