@@ -496,7 +496,7 @@ class LeastPayout(_Payout, WorstClassObjective):
 
     def jointly(self) -> NoReturn:
         """Refuse joint classes."""
-        raise ValueError(f"joint classes have no cells that could lose information, so that {self.name} cannot be joint")
+        raise ValueError(f"cells of joint classes have no groups, so that {self.name} cannot be joint")
 
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
         return np.array([float(own) for one in classes for own in self.of_rows(one)])
