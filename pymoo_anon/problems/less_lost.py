@@ -52,10 +52,11 @@ def _smaller_k(front: Front, choice: Choice, suppressed: str, lost: float) -> li
     if k is None or loss not in front.problem.measured:
         return []
     place = front.place_of(choice)
-    values, shares = front.values(k), front.values(loss) / front.table.tuples.codes.shape[1] / front.table.n_rows
+    values, rows = front.values(k), front.rows + 1
+    shares = front.values(loss) / front.table.tuples.codes.shape[1] / front.table.n_rows
     kept = [one for one in choice.requirements if not isinstance(one.objective, KAnonymity)]
     fits = (shares < _LESS * lost) & (values < values[place])
     fits &= np.all([fits, *(one.keeps(front.values(one.objective)) for one in kept)], axis=0)
     places = sorted(np.flatnonzero(fits).tolist(), key=lambda place: -values[place])
     found = (place for place in places if front.refusal(place, suppressed, kept) is None)
-    return [f"k = {values[place]:,.0f} (row {place + 1}, {shares[place]:.0%})" for place in islice(found, 1)]
+    return [f"k = {values[place]:,.0f} (row {rows[place]}, {shares[place]:.0%})" for place in islice(found, 1)]
