@@ -266,11 +266,10 @@ def averaged(
     names = [name for name, own in kept.items() if own.mean]
     if not names:
         return source
-    assert classes.class_of is not None
     rows = complete_rows(source, table)
     values = held(distinct_rows(rows, [source.alias(name) for name in table.quasi_identifiers]))
     # One number for all suppressed classes.
-    numbers = np.where(classes.kept, np.arange(len(classes.kept)), -1)[classes.class_of[0]]
+    numbers = np.where(classes.kept, np.arange(len(classes.kept)), -1)
     recoding = Recoding(source, table, made, classes, "mark", values)
     frame = held(recoding.with_class(rows, numbers))
     columns = frame.collect_schema().names()

@@ -180,8 +180,8 @@ def _split_table(
 ) -> tuple[_Splits, int]:
     columns = {}
     for name, own in quasi_identifiers.items():
-        found = groups_by_text(source.frame, source.alias(name), name, own, np.arange(own.n_values))
-        columns[source.alias(name)] = name, own, dict(zip(found["known"], found["group"], strict=True))
+        alias = source.alias(name)
+        columns[alias] = name, own, groups_by_text(source.frame, alias, name, own, np.arange(own.n_values))
     splits: _Splits = {}
     todo, n_parts, n_rows = [0], 1, 0
     while todo:

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon._messages import examples, repeated
+from pymoo_anon.engine.classes import EquivalenceClasses, groups_of
 from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
@@ -33,7 +33,7 @@ from pymoo_anon.table.frames import (
     in_ascending_order,
     missing,
 )
-from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
+from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints
@@ -69,9 +69,6 @@ def lookup(frame: Frame, columns: Mapping[str, Sequence[Any]], schema: Mapping[s
     return eager.lazy() if isinstance(frame, nw.LazyFrame) else eager
 
 
-#: The Boolean column that tells which rows are suppressed.
-FLAG = "suppressed"
-
 # A key of several attributes is a whole number below this.
 _LARGEST_KEY = 2**62
 
@@ -81,132 +78,93 @@ class Recoding(NamedTuple):
 
     source: Renamed
     table: Microdata
-    generalization: Generalization | LocalGeneralization
+    generalization: Decoded
     classes: EquivalenceClasses
     suppressed: str  # Fate of the rows of suppressed classes, "mark" or "drop"
     values: Frame  # Holds every value of the quasi-identifiers, and is quick to read
 
     def applied(self, frame: Frame, names: Sequence[Name]) -> Frame:
         """Return columns and `COUNT` with labels as text, suppressed rows marked or dropped."""
-        if isinstance(self.generalization, LocalGeneralization):
-            frame = self._by_class(frame, self.generalization)
-        else:
-            frame = self._by_value(frame, self.generalization)
-        labels = {}
-        for j, name in enumerate(self.table.quasi_identifiers):
-            label = nw.col(f"label {j}")
-            if self.suppressed == "mark":
-                label = nw.when(nw.col(FLAG)).then(nw.lit(SUPPRESSED)).otherwise(label)
-            labels[name] = label.alias(self.source.alias(name))
+        kept = self.classes.kept.tolist()
+        columns: dict[str, list[Any]] = {"known": list(range(len(kept))), "kept": list(map(int, kept))}
+        schema, labels = dict.fromkeys(columns, nw.Int64), {}
+        for j, (name, texts) in enumerate(label_texts(self.generalization.labels).items()):
+            cells = zip(groups_of(self.classes, j).cells.tolist(), kept, strict=True)
+            columns[f"label {j}"] = [texts[cell] if is_kept else SUPPRESSED for cell, is_kept in cells]
+            schema[f"label {j}"] = nw.String
+            labels[name] = nw.col(f"label {j}").alias(self.source.alias(name))
+        frame = self.with_class(frame, np.arange(len(kept)))
+        frame = _left_joined(frame, lookup(self.values, columns, schema), ["class"], ["known"])
         counts = [nw.col(COUNT)] if COUNT in frame.collect_schema().names() else []
-        frame = frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts, FLAG])
+        frame = frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts, "kept"])
         # Last, since it copies all columns.
-        return (frame.filter(~nw.col(FLAG)) if self.suppressed == "drop" else frame).drop(FLAG)
+        return (frame.filter(nw.col("kept") == 1) if self.suppressed == "drop" else frame).drop("kept")
 
-    def _by_value(self, frame: Frame, made: Generalization) -> Frame:
-        """Add the labels of whole columns, `label 0`, ..., and `FLAG`."""
-        frame = self._with_groups(frame, made.groups, label_texts(made.labels))
-        codes = self.table.tuples.codes
-        groups = np.stack([own[codes[:, j]] for j, own in enumerate(made.groups.values())], axis=1)
-        suppressed = groups[self.classes.representatives[~self.classes.kept]]
-        if len(suppressed) == 0:
-            return frame.with_columns(nw.lit(False).alias(FLAG))
-        frame = self._joined(frame, suppressed, made.n_groups, {"found": [1] * len(suppressed)}, {"found": nw.Int64})
-        return frame.with_columns((~nw.col("found").is_null()).alias(FLAG))
+    def with_class(self, frame: Frame, numbers: Ints) -> Frame:
+        """Add the `class` of each row by its number, known for each class."""
+        made, codes, hierarchies = self.generalization, self.table.tuples.codes, self.table.quasi_identifiers
+        if isinstance(made, Generalization):
+            groups, rows = made.groups, self.classes.representatives
+        else:
+            assert self.classes.class_of is not None
+            # Each value is a group of its own.
+            groups = {name: np.arange(own.n_values) for name, own in hierarchies.items()}
+            rows, numbers = np.arange(len(codes)), numbers[self.classes.class_of[0]]
+        known = np.stack([own[codes[rows, j]] for j, own in enumerate(groups.values())], axis=1)
+        keys, expressions = _packed(known, [int(own.max()) + 1 for own in groups.values()])
+        columns = {**{f"known {i}": key.tolist() for i, key in enumerate(keys)}, "class": numbers.tolist()}
+        small = lookup(self.values, columns, dict.fromkeys(columns, nw.Int64))
+        cells = [own.alias(f"cell {i}") for i, own in enumerate(expressions)]
+        frame = self._with_groups(frame, groups).with_columns(cells).drop([f"group {j}" for j in range(len(groups))])
+        return _left_joined(frame, small, [f"cell {i}" for i in range(len(keys))], list(columns)[:-1])
 
-    def _by_class(self, frame: Frame, made: LocalGeneralization) -> Frame:
-        """Add the labels of each row's class, and `FLAG`."""
-        texts = label_texts(made.labels)
-        labels = {
-            f"label {j}": [texts[name][node] for node in nodes]
-            for j, (name, nodes) in enumerate(zip(texts, made.nodes.T.tolist(), strict=True))
-        }
-        frame = self.with_class(frame, made.class_of)
-        # There are fewer classes than tuples: the texts of a class are handed over once.
-        columns = {"known": list(range(len(made.nodes))), **labels, "kept": made.kept.astype(np.int64).tolist()}
-        schema = {"known": nw.Int64, **dict.fromkeys(labels, nw.String), "kept": nw.Int64}
-        frame = frame.join(lookup(self.values, columns, schema), left_on="class", right_on="known", how="left")
-        return frame.with_columns((nw.col("kept") == 0).alias(FLAG))
-
-    def with_class(self, frame: Frame, class_of: Ints) -> Frame:
-        """Add the `class` of each row, known for each distinct tuple."""
-        tuples = self.table.tuples
-        # Each value is its own group, without a label.
-        values = {name: np.arange(n) for name, n in zip(self.table.quasi_identifiers, tuples.domain_sizes, strict=True)}
-        frame = self._with_groups(frame, values, {name: [""] * len(own) for name, own in values.items()})
-        frame = frame.drop([f"label {j}" for j in range(len(values))])
-        numbers = {"class": class_of.tolist()}
-        return self._joined(frame, tuples.codes, tuples.domain_sizes, numbers, {"class": nw.Int64})
-
-    def _with_groups(
-        self, frame: Frame, groups: Mapping[Name, Ints], texts: Mapping[Name, Sequence[str | None]]
-    ) -> Frame:
-        """Add groups and labels of the quasi-identifiers, `group j` and `label j`."""
+    def _with_groups(self, frame: Frame, groups: Mapping[Name, Ints]) -> Frame:
+        """Add the groups of the quasi-identifiers, `group 0`, ...."""
         # Values are joined by their text: it is compared alike in every engine.
         keys = [as_text(self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
-        known = []
-        for name, own in groups.items():
-            found = groups_by_text(self.values, self.source.alias(name), name, self.table.quasi_identifiers[name], own)
-            known.append({**found, "label": [texts[name][group] for group in found["group"]]})
+        hierarchies, source = self.table.quasi_identifiers, self.source
+        known = [groups_by_text(self.values, source.alias(n), n, hierarchies[n], own) for n, own in groups.items()]
         frame, columns = _with_known(frame.with_columns(keys), known), []
         for j, (name, own) in enumerate(groups.items()):
-            domain, group, label = self.table.quasi_identifiers[name].domain, nw.col(f"group {j}"), nw.col(f"label {j}")
+            domain, group = hierarchies[name].domain, nw.col(f"group {j}")
             if None in domain:
-                there, missing_group = ~missing(frame, self.source.alias(name)), int(own[domain.index(None)])
+                gap = nw.lit(int(own[domain.index(None)]))
                 # pandas 2 warns where a second branch does not fit into the first: the column with gaps stands first.
-                group = nw.when(there).then(group).otherwise(nw.lit(missing_group))
-                label, word = nw.when(there).then(label), texts[name][missing_group]
-                label = label if word is None else label.otherwise(nw.lit(word, nw.String))
-            columns += [group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}")]
+                group = nw.when(~missing(frame, source.alias(name))).then(group).otherwise(gap)
+            columns.append(group.cast(nw.Int64).alias(f"group {j}"))
         # All columns at once, as an engine looks at every step so far for each further one.
         return frame.with_columns(columns)
 
-    def _joined(
-        self,
-        frame: Frame,
-        groups: Ints,
-        n_groups: tuple[int, ...],
-        columns: Mapping[str, Sequence[Any]],
-        schema: Mapping[str, Any],
-    ) -> Frame:
-        """Join columns known for each combination of groups."""
-        keys, expressions = _packed(groups, n_groups)
-        named = {f"known {i}": key.tolist() for i, key in enumerate(keys)}
-        small = lookup(self.values, {**named, **columns}, {**dict.fromkeys(named, nw.Int64), **schema})
-        frame = frame.with_columns([own.alias(f"cell {i}") for i, own in enumerate(expressions)])
-        return _left_joined(frame, small, [f"cell {i}" for i in range(len(keys))], list(named))
 
-
-def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, own: Ints) -> dict[str, list[Any]]:
-    """Return the texts of a column's values, `known`, and the `group` of each."""
+def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, own: Ints) -> dict[str, int]:
+    """Return the group of each value of a column, by its text."""
     key = "key"
     # An engine groups texts that it has made slowly, so each is made of a distinct value.
     values = fetched(distinct_rows(frame, [column]).select(nw.col(column), as_text(column).alias(key)))
     found = combinations_of(values.to_native(), [column, key]).columns
     positions, held = coded(found[column])
     present = [value for value in held if value is not None]
-    _, places = fitted(name, hierarchy, present)
-    groups = np.append(own[places], -1)[np.minimum(positions, len(present))]
-    keys = pd.DataFrame({"known": found[key].astype(object), "group": groups})[groups >= 0].drop_duplicates()
-    if twice := keys.known[keys.known.duplicated()].unique().tolist():
+    groups = np.append(own[fitted(name, hierarchy, present)[1]], -1)[np.minimum(positions, len(present))]
+    pairs = dict.fromkeys(pair for pair in zip(found[key], groups.tolist(), strict=True) if pair[1] >= 0)
+    if twice := repeated(text for text, _ in pairs):
         raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
-    return {"known": keys.known.tolist(), "group": keys.group.tolist()}
+    return dict(pairs.keys())
 
 
-def _with_known(frame: Frame, known: Sequence[Mapping[str, list[Any]]]) -> Frame:
-    """Join the known groups and labels of each key."""
-    schema = {"known": nw.String, "group": nw.Int64, "label": nw.String}
+def _with_known(frame: Frame, known: Sequence[Mapping[str, int]]) -> Frame:
+    """Join the known groups of each key."""
     if not frame.implementation.is_duckdb():
         for j, own in enumerate(known):
-            small = lookup(frame, own, schema).rename({one: f"{one} {j}" for one in schema})
+            columns = {f"known {j}": list(own), f"group {j}": list(own.values())}
+            small = lookup(frame, columns, {f"known {j}": nw.String, f"group {j}": nw.Int64})
             frame = _left_joined(frame, small, [f"key {j}"], [f"known {j}"])
         return frame
     # One query: DuckDB reads all steps so far again for each further one.
-    rows = {"place": [j for j, own in enumerate(known) for _ in own["known"]]}
-    rows |= {one: [value for own in known for value in own[one]] for one in schema}
-    small = lookup(frame, rows, {"place": nw.Int64, **schema}).to_native()
+    rows = [(j, text, group) for j, own in enumerate(known) for text, group in own.items()]
+    schema = {"place": nw.Int64, "known": nw.String, "group": nw.Int64}
+    small = lookup(frame, dict(zip(schema, zip(*rows, strict=True), strict=True)), schema).to_native()
     assert small is not None
-    columns = [f'known_{j}."group" AS "group {j}", known_{j}.label AS "label {j}"' for j in range(len(known))]
+    columns = [f'known_{j}."group" AS "group {j}"' for j in range(len(known))]
     joins = [
         f'LEFT JOIN small AS known_{j} ON known_{j}.place = {j} AND known_{j}.known = own."key {j}"'
         for j in range(len(known))
@@ -275,12 +233,12 @@ def unrolled(frame: Frame) -> Frame:
     return frame[places]
 
 
-def _packed(groups: Ints, n_groups: tuple[int, ...]) -> tuple[list[Ints], list[Any]]:
+def _packed(groups: Ints, sizes: Sequence[int]) -> tuple[list[Ints], list[Any]]:
     """Pack groups of several attributes into few numbers, as arrays and as expressions."""
     arrays: list[Ints] = []
     expressions: list[Any] = []
     room = 0
-    for j, n in enumerate(n_groups):
+    for j, n in enumerate(sizes):
         own = nw.col(f"group {j}")
         if arrays and room * n < _LARGEST_KEY:
             arrays[-1] = arrays[-1] * n + groups[:, j]
