@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -20,13 +21,12 @@ from pymoo_anon.engine.classes import EquivalenceClasses, groups_of
 from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.domain_values import Name, is_missing
 from pymoo_anon.table.frames import (
     COUNT,
     Frame,
     Renamed,
     as_text,
-    coded,
     combinations_of,
     distinct_rows,
     fetched,
@@ -39,38 +39,34 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints
 
 
-def lookup(frame: Frame, columns: Mapping[str, Sequence[Any]], schema: Mapping[str, Any]) -> Frame:
-    """Return a small table of another frame's kind."""
-    kind = frame.implementation
-    native = frame.to_native()
-    if kind.is_duckdb():
-        small = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
-        sql_types = {nw.String: "VARCHAR", nw.Int64: "BIGINT"}
-        chosen = ", ".join(f'CAST("{name}" AS {sql_types[schema[name]]}) AS "{name}"' for name in columns)
-        # The query runs where the relation lives, and finds `small` among the variables of this function.
-        assert small is not None
-        return nw.from_native(native.query("pymoo_anon_released", f"SELECT {chosen} FROM small"))
-    if kind.is_pyspark() or kind.is_pyspark_connect():
-        spark_types = {nw.String: "string", nw.Int64: "bigint"}
-        types = ", ".join(f"`{name}` {spark_types[schema[name]]}" for name in columns)
-        return nw.from_native(native.sparkSession.createDataFrame(list(zip(*columns.values(), strict=True)), types))
-    if kind.is_ibis():
-        ibis_types = {nw.String: "string", nw.Int64: "int64"}
-        rows = list(zip(*columns.values(), strict=True))
-        return nw.from_native(
-            import_module("ibis").memtable(rows, schema={name: ibis_types[schema[name]] for name in columns})
-        )
-    if kind.is_pandas():
+def lookup(
+    frame: Frame,
+    numbers: Mapping[str, Sequence[int]],
+    texts: Mapping[str, Sequence[str | None]] = MappingProxyType({}),
+) -> Frame:
+    """Return a small table of another frame's kind, of whole numbers and texts."""
+    kind, native, columns = frame.implementation, frame.to_native(), {**numbers, **texts}
+
+    def typed(whole: Any, text: Any) -> dict[str, Any]:
+        return {**dict.fromkeys(numbers, whole), **dict.fromkeys(texts, text)}
+
+    if kind.is_pandas() or kind.is_duckdb():
         # A Series that is made as text keeps a gap; one that pandas 2 turns into text has a word there.
-        dtypes = {nw.String: "str", nw.Int64: "int64"}
-        own = {name: pd.Series(values, dtype=dtypes[schema[name]]) for name, values in columns.items()}
-        return nw.from_native(pd.DataFrame(own))
-    eager: Frame = nw.from_dict(dict(columns), dict(schema), backend=kind)
-    return eager.lazy() if isinstance(frame, nw.LazyFrame) else eager
-
-
-# A key of several attributes is a whole number below this.
-_LARGEST_KEY = 2**62
+        dtypes = typed("int64", "str" if kind.is_pandas() else object)
+        small = pd.DataFrame({name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()})
+        if kind.is_pandas():
+            return nw.from_native(small)
+        chosen = ", ".join(f'CAST("{name}" AS {own}) AS "{name}"' for name, own in typed("BIGINT", "VARCHAR").items())
+        # The query runs where the relation lives, and finds `small` among the variables of this function.
+        return nw.from_native(native.query("pymoo_anon_released", f"SELECT {chosen} FROM small"))
+    if kind.is_polars() or kind.is_pyarrow():
+        eager: Frame = nw.from_dict(columns, typed(nw.Int64, nw.String), backend=kind)
+        return eager.lazy() if isinstance(frame, nw.LazyFrame) else eager
+    rows = list(zip(*columns.values(), strict=True))
+    if kind.is_ibis():
+        return nw.from_native(import_module("ibis").memtable(rows, schema=typed("int64", "string")))
+    types = ", ".join(f"`{name}` {own}" for name, own in typed("bigint", "string").items())
+    return nw.from_native(native.sparkSession.createDataFrame(rows, types))
 
 
 class Recoding(NamedTuple):
@@ -85,16 +81,14 @@ class Recoding(NamedTuple):
 
     def applied(self, frame: Frame, names: Sequence[Name]) -> Frame:
         """Return columns and `COUNT` with labels as text, suppressed rows marked or dropped."""
-        kept = self.classes.kept.tolist()
-        columns: dict[str, list[Any]] = {"known": list(range(len(kept))), "kept": list(map(int, kept))}
-        schema, labels = dict.fromkeys(columns, nw.Int64), {}
-        for j, (name, texts) in enumerate(label_texts(self.generalization.labels).items()):
+        kept, texts, labels = self.classes.kept.tolist(), {}, {}
+        for j, (name, own) in enumerate(label_texts(self.generalization.labels).items()):
             cells = zip(groups_of(self.classes, j).cells.tolist(), kept, strict=True)
-            columns[f"label {j}"] = [texts[cell] if is_kept else SUPPRESSED for cell, is_kept in cells]
-            schema[f"label {j}"] = nw.String
+            texts[f"label {j}"] = [own[cell] if is_kept else SUPPRESSED for cell, is_kept in cells]
             labels[name] = nw.col(f"label {j}").alias(self.source.alias(name))
+        numbers = {"known": range(len(kept)), "kept": list(map(int, kept))}
         frame = self.with_class(frame, np.arange(len(kept)))
-        frame = _left_joined(frame, lookup(self.values, columns, schema), ["class"], ["known"])
+        frame = _left_joined(frame, lookup(self.values, numbers, texts), ["class"], ["known"])
         counts = [nw.col(COUNT)] if COUNT in frame.collect_schema().names() else []
         frame = frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts, "kept"])
         # Last, since it copies all columns.
@@ -110,13 +104,11 @@ class Recoding(NamedTuple):
             # Each value is a group of its own.
             groups = {name: np.arange(own.n_values) for name, own in hierarchies.items()}
             rows, numbers = np.arange(len(codes)), numbers[self.classes.class_of[0]]
-        known = np.stack([own[codes[rows, j]] for j, own in enumerate(groups.values())], axis=1)
-        keys, expressions = _packed(known, [int(own.max()) + 1 for own in groups.values()])
-        columns = {**{f"known {i}": key.tolist() for i, key in enumerate(keys)}, "class": numbers.tolist()}
-        small = lookup(self.values, columns, dict.fromkeys(columns, nw.Int64))
-        cells = [own.alias(f"cell {i}") for i, own in enumerate(expressions)]
-        frame = self._with_groups(frame, groups).with_columns(cells).drop([f"group {j}" for j in range(len(groups))])
-        return _left_joined(frame, small, [f"cell {i}" for i in range(len(keys))], list(columns)[:-1])
+        known = {f"known {j}": own[codes[rows, j]].tolist() for j, own in enumerate(groups.values())}
+        small = lookup(self.values, {**known, "class": numbers.tolist()})
+        return _left_joined(
+            self._with_groups(frame, groups), small, [f"group {j}" for j in range(len(groups))], list(known)
+        )
 
     def _with_groups(self, frame: Frame, groups: Mapping[Name, Ints]) -> Frame:
         """Add the groups of the quasi-identifiers, `group 0`, ...."""
@@ -138,31 +130,34 @@ class Recoding(NamedTuple):
 
 def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, own: Ints) -> dict[str, int]:
     """Return the group of each value of a column, by its text."""
+    values = values_and_texts(frame, column)
+    groups = own[fitted(name, hierarchy, [value for value, _ in values])[1]].tolist()
+    pairs = list(dict.fromkeys(zip((text for _, text in values), groups, strict=True)))
+    if twice := repeated(text for text, _ in pairs):
+        raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
+    return dict(pairs)
+
+
+def values_and_texts(frame: Frame, column: str) -> list[tuple[Any, str]]:
+    """Return the values of a column with their texts, without missing ones."""
     key = "key"
     # An engine groups texts that it has made slowly, so each is made of a distinct value.
     values = fetched(distinct_rows(frame, [column]).select(nw.col(column), as_text(column).alias(key)))
     found = combinations_of(values.to_native(), [column, key]).columns
-    positions, held = coded(found[column])
-    present = [value for value in held if value is not None]
-    groups = np.append(own[fitted(name, hierarchy, present)[1]], -1)[np.minimum(positions, len(present))]
-    pairs = dict.fromkeys(pair for pair in zip(found[key], groups.tolist(), strict=True) if pair[1] >= 0)
-    if twice := repeated(text for text, _ in pairs):
-        raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
-    return dict(pairs.keys())
+    return [pair for pair in zip(found[column], found[key], strict=True) if not is_missing(pair[0])]
 
 
 def _with_known(frame: Frame, known: Sequence[Mapping[str, int]]) -> Frame:
     """Join the known groups of each key."""
     if not frame.implementation.is_duckdb():
         for j, own in enumerate(known):
-            columns = {f"known {j}": list(own), f"group {j}": list(own.values())}
-            small = lookup(frame, columns, {f"known {j}": nw.String, f"group {j}": nw.Int64})
+            small = lookup(frame, {f"group {j}": [*own.values()]}, {f"known {j}": [*own]})
             frame = _left_joined(frame, small, [f"key {j}"], [f"known {j}"])
         return frame
     # One query: DuckDB reads all steps so far again for each further one.
-    rows = [(j, text, group) for j, own in enumerate(known) for text, group in own.items()]
-    schema = {"place": nw.Int64, "known": nw.String, "group": nw.Int64}
-    small = lookup(frame, dict(zip(schema, zip(*rows, strict=True), strict=True)), schema).to_native()
+    numbers = {"place": [j for j, own in enumerate(known) for _ in own]}
+    numbers["group"] = [group for own in known for group in own.values()]
+    small = lookup(frame, numbers, {"known": [text for own in known for text in own]}).to_native()
     assert small is not None
     columns = [f'known_{j}."group" AS "group {j}"' for j in range(len(known))]
     joins = [
@@ -219,7 +214,7 @@ def unrolled(frame: Frame) -> Frame:
         return nw.from_native(native.selectExpr("*", f"explode(sequence(1L, {COUNT})) AS again"))
     if kind.is_ibis():
         most = int(native[COUNT].max().execute())
-        again = lookup(frame, {"again": range(most)}, {"again": nw.Int64}).to_native()
+        again = lookup(frame, {"again": range(most)}).to_native()
         # Not every database can unnest, and a join keeps no order.
         joined = nw.from_native(native.join(again, again["again"] < native[COUNT]))
         return in_ascending_order(joined, [name for name in native.columns if name != COUNT])
@@ -231,21 +226,3 @@ def unrolled(frame: Frame) -> Frame:
         columns = {name: column.array.take(places) for name, column in native.items() if name != COUNT}
         return nw.from_native(pd.DataFrame(columns, copy=False))
     return frame[places]
-
-
-def _packed(groups: Ints, sizes: Sequence[int]) -> tuple[list[Ints], list[Any]]:
-    """Pack groups of several attributes into few numbers, as arrays and as expressions."""
-    arrays: list[Ints] = []
-    expressions: list[Any] = []
-    room = 0
-    for j, n in enumerate(sizes):
-        own = nw.col(f"group {j}")
-        if arrays and room * n < _LARGEST_KEY:
-            arrays[-1] = arrays[-1] * n + groups[:, j]
-            expressions[-1] = expressions[-1] * n + own
-            room *= n
-        else:
-            arrays.append(groups[:, j])
-            expressions.append(own)
-            room = n
-    return arrays, expressions
