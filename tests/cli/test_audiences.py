@@ -121,6 +121,9 @@ def test_a_report_of_an_audience_counts_the_joint_classes(project):
 
 
 def test_an_audience_is_searched_beside_what_others_got(folder):
+    project = searched(generations=3)
+    # By the algorithm of the search, not by a proof.
+    assert Study.open(project).for_audience("research").audience_search[1]["algorithm"]["name"] == "pbgea"
     project = searched()
     before = Study.open(project).for_audience("research").choice
     run("release", project, "--audience", "public")
