@@ -296,9 +296,9 @@ class SearchFolder:
 
     # --- releases and audiences ---------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def releases(self) -> list[Released]:
-        """The recorded releases, the last one last."""
+        """The recorded releases, the last one last, also those that others make meanwhile."""
         path = self.folder / RELEASES
         return read_releases(path) if path.is_file() else []
 
