@@ -390,9 +390,9 @@ def _recoded(
 
 def _remember(study: Study, done: Released, others: _Others) -> None:
     """Record a release, and warn of others."""
-    study.releases = [*(one for one in study.releases if one != done), done]
+    records = [one._asdict() for one in [*(one for one in study.releases if one != done), done]]
     with replaced(study.folder / RELEASES) as path:
-        path.write_text(json.dumps([one._asdict() for one in study.releases], indent=2) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(records, indent=2) + "\n", encoding="utf-8")
     # The caller of `release` is warned.
     for _, one in others.counted:
         told = _warning_of(one.file, _is_latest(study, one), others.together, len(others.counted))
