@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +22,7 @@ import tomlkit
 
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.study.databases import only_table
-from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
+from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame, renamed_columns
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import (
     ENGINES,
@@ -144,6 +145,9 @@ class Proposer:
         #: The table, read once.
         self.frame = at_hand(frame) if reading.source.kind == "csv" else frame
         names = nw.from_native(self.frame).collect_schema().names()
+        if renamed := renamed_columns(reading, names):
+            told = f"{reading.source} has columns that differ in case alone; some are read under other names"
+            warnings.warn(f"{told}: {examples(renamed)}", stacklevel=2)
         guesses.check_single_values(self.frame, names)
         profiles = guesses.profiles_of(self.frame, names)
         self._empty = _never_values(profiles)

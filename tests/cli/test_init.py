@@ -65,7 +65,7 @@ def test_from_a_file_to_a_front():
     assert "Not decided (1): team\n" in said
     assert said.endswith("then: pymoo-anon search patients.toml\n")
     stopped = refused("search", "patients.toml")
-    assert stopped.startswith("patients.toml: the role of 'team' is not decided: replace ")
+    assert stopped.startswith("patients.toml: every column must have a decided role, got \"other\" for 'team'; replace ")
     assert "keep" not in stopped
     own = decided("patients.toml")
     assert roles_of("patients.toml") == {
@@ -387,9 +387,11 @@ def test_any_name_survives():
 def test_a_file_of_types_gives_the_same_roles():
     patients().to_csv("patients.csv", index=False)
     patients().to_parquet("typed.parquet")
+    patients().assign(Sex="F").to_parquet("alike.parquet")
     own, typed = "one/patients.toml", "two/typed.toml"
     init("patients.csv", "--output", "one")
-    init("typed.parquet", "--output", "two")
+    assert "Warning" not in init("typed.parquet", "--output", "two")
+    assert "in case alone; some are read under other names: 'Sex_1'" in init("alike.parquet")
     assert table_of(decided(own)).n_rows == table_of(decided(typed)).n_rows == ROWS
     assert roles_of(own) == roles_of(typed)
 
