@@ -25,7 +25,7 @@ from pymoo_anon.table.frames import (
     COUNT,
     Frame,
     Renamed,
-    as_text,
+    as_key,
     coded,
     combinations_of,
     distinct_rows,
@@ -143,7 +143,7 @@ class Recoding(NamedTuple):
     ) -> Frame:
         """Add groups and labels of the quasi-identifiers, `group j` and `label j`."""
         # Values are joined by their text: it is compared alike in every engine.
-        keys = [as_text(self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
+        keys = [as_key(frame, self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
         known = []
         for name, own in groups.items():
             found = groups_by_text(self.values, self.source.alias(name), name, self.table.quasi_identifiers[name], own)
@@ -181,7 +181,7 @@ def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, 
     """Return the texts of a column's values, `known`, and the `group` of each."""
     key = "key"
     # An engine groups texts that it has made slowly, so each is made of a distinct value.
-    values = fetched(distinct_rows(frame, [column]).select(nw.col(column), as_text(column).alias(key)))
+    values = fetched(distinct_rows(frame, [column]).select(nw.col(column), as_key(frame, column).alias(key)))
     found = combinations_of(values.to_native(), [column, key]).columns
     positions, held = coded(found[column])
     present = [value for value in held if value is not None]

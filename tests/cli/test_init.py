@@ -65,7 +65,7 @@ def test_from_a_file_to_a_front():
     assert "Not decided (1): team\n" in said
     assert said.endswith("then: pymoo-anon search patients.toml\n")
     stopped = refused("search", "patients.toml")
-    assert stopped.startswith("patients.toml: every column must have a decided role, got \"other\" for 'team'; replace ")
+    assert stopped.startswith("patients.toml: every column must have a decided role, got \"other\" for 'team'; ")
     assert "keep" not in stopped
     own = decided("patients.toml")
     assert roles_of("patients.toml") == {
