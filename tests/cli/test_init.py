@@ -105,7 +105,8 @@ def court():
 
 
 def test_equal_and_decided_columns_are_dropped(monkeypatch):
-    court().to_csv("court.csv", index=False)
+    frame = court()
+    frame.assign(q7=[int(day < "1970") for day in frame["dob"]]).to_csv("court.csv", index=False)
     for cells in (frames._FEW_CELLS, 0):
         monkeypatch.setattr(frames, "_FEW_CELLS", cells)
         told = "Dropped, for they equal another column: score.1\nDropped, for another column decides them: age\n"
@@ -113,6 +114,7 @@ def test_equal_and_decided_columns_are_dropped(monkeypatch):
         text = Path("court.toml").read_text(encoding="utf-8")
         assert '[columns."score.1"]\nrole = "drop"  # it equals \'score\' in every row\n' in text
         assert "[columns.\"age\"]\nrole = \"drop\"  # 'dob' decides it: where 'dob' is the same, it is\n" in text
+        assert "nothing tells what it is; 'dob' decides it, so whoever knows that knows this\n\n" in text
         assert dropped("court.toml") == {"case_id", "score.1", "age"}
     # Roles that were asked for stay.
     init("court.csv", "--force", "--role", "age=quasi-identifier", "--role", "score.1=sensitive")
