@@ -214,7 +214,8 @@ class CountQueries:
             name, hierarchy = columns[j]
             values, is_range, missing = [hierarchy.domain[place] for place in wanted], self._orders[j] is not None, ""
             if is_range and len(values) > 1 and values[-1] is None:
-                missing = f" or {label_words(values.pop())}"
+                # Rows without a value may have been left out.
+                missing = f" or {label_words(values.pop())}" * bool(self.table.tuples.totals(name)[wanted[-1]])
             first, last = label_words(values[0]), label_words(values[-1])
             others = f"{first} to {last}" if is_range else f"one of {len(wanted)} values such as {first}"
             parts.append(f"{name} {first if len(values) == 1 else others}{missing}")

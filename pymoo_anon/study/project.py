@@ -423,8 +423,8 @@ def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:
         by_role.setdefault(column.role, []).append(name)
     if "other" in by_role:
         raise ValueError(
-            f'{path}: the role of {examples(by_role["other"])} is not decided: replace "other" by "quasi-identifier", '
-            '"sensitive" or "drop"'
+            f'{path}: every column must have a decided role, got "other" for {examples(by_role["other"])}; replace '
+            '"other" by "quasi-identifier", "sensitive" or "drop"'
         )
     for role in ("label", "person"):
         if len(by_role.get(role, [])) > 1:

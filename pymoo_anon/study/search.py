@@ -25,7 +25,7 @@ from pymoo.util.display.output import Output
 import pymoo_anon.visualization.fronts  # noqa: F401
 from pymoo_anon import __version__
 from pymoo_anon._files import alone, tried
-from pymoo_anon._messages import magnitude
+from pymoo_anon._messages import listed, magnitude
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.full_domain import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
@@ -237,6 +237,10 @@ class Run:
                 warnings.warn(told, stacklevel=2)
         with options_named(settings, project):
             self.problem: Searched = problem_of(read_table(settings), record_of(settings))
+        later = [] if project is None else [*project.audiences][1:]
+        if later and (known := [repr(one) for one in self.problem.constraints if one.depends_on_kept]):
+            told = f"bounds beside another release must be without background knowledge, got {listed(known)}"
+            warnings.warn(f"audience {later[0]!r} will get no release: {told}", stacklevel=2)
         self.algorithm, self.why = algorithm_for(self.problem, settings)
         self._compile_seconds = 0.0
 

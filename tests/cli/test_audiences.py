@@ -207,6 +207,14 @@ def test_impossible_audiences_are_refused_in_a_sentence(first, second, kind, mes
     assert len(told.splitlines()) == 1
 
 
+def test_an_adversary_beside_two_audiences_is_told_before_the_search(folder):
+    write_persons()
+    write_project_of_persons(**KINDS["violating"])
+    add(f'{AUDIENCES}\n[[adversary]]\nany_of = 1\nrequire = "k>=2"\n')
+    told = "bounds beside another release must be without background knowledge, got KAnonymity(known=any_of(1)) >= 2\n"
+    assert f"Warning: audience 'research' will get no release: {told}" in run("search", "mine.toml")
+
+
 @of_any_kind
 def test_an_audience_of_any_name_has_a_file_and_its_errors_name_it(project):
     edit(project, AUDIENCES, f'{AUDIENCES}\n[[audience]]\nname = "A/B"\nrequire = "nope>=2"\n')
