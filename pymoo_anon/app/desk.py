@@ -198,10 +198,9 @@ class Desk:
 
     def undo(self, name: str) -> None:
         """Undo the last change of a hierarchy."""
-        before, text = self.earlier[name][-1]
-        change_hierarchy(self.project().quasi_identifiers[name], before, text)
-        self.earlier[name].pop()
-        self.hierarchy(name)
+        self.save(name, *self.earlier[name][-1])
+        # Undoing is no change to be undone.
+        del self.earlier[name][-2:]
 
     def changed(self, found: dict[str, Any] | None = None) -> None:
         """Let all pages show the new state."""
