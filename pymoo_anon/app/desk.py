@@ -158,9 +158,8 @@ class Desk:
         project = self.project(decided=True)
         files = [*project.files, project.output / FRONT, project.output / RECORD]
         study = self.once("study", "Reading the front", files, _loaded, Study, project, "front")
-        # These change with every choice and release, also of a command: they alone are read anew.
-        for part, file in (("choice", CHOICE), ("releases", RELEASES)):
-            self.once(part, "", [project.output / file], vars(study).pop, part, None)
+        # It changes with every choice, also of a command: it alone is read anew.
+        self.once("choice", "", [project.output / CHOICE], vars(study).pop, "choice", None)
         return study
 
     @property

@@ -240,8 +240,8 @@ def test_many_columns_that_are_not_decided_get_a_role_at_once():
     desk = Desk(Path("wide.toml"))
     for sought, role, n_left in (("Question 1", "sensitive", 19), ("", "drop", 0)):
         page = told(project.show_table, desk)
-        (warning,) = [one for one in texts(page) if "is not decided: give it at step 1" in one]
-        assert len(warning) < 200
+        (warning,) = [one for one in texts(page) if "; give it at step 1 the role" in one]
+        assert len(warning) < 220
         labelled(page, "Find a column").value = sought
         labelled(page, "Role of those not decided").value = role
         click(button(page, "Give it"))
