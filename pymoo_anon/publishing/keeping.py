@@ -236,8 +236,8 @@ def check_reasons(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) 
     asked = [alias for alias, name in zip(aliases, unsaid, strict=True) if not kept[name].mean]
     person = None if table.person is None else source.alias(table.person)
     for alias, other in decided_columns(source.frame, profiles, asked, person, [*known]).items():
-        danger = f"the quasi-identifier {known[other]!r} decides it, so it tells of {known[other]!r} what a level hides"
-        dangers.append(([unsaid[aliases.index(alias)]], danger))
+        told = f"the quasi-identifier {known[other]!r} decides it, so it tells of {known[other]!r} what a level hides"
+        dangers.append(([unsaid[aliases.index(alias)]], told))
     for names, danger in dangers:
         if danger is not None:
             what = "is released as it is" if len(names) == 1 else "are released as they are"
