@@ -23,7 +23,7 @@ from pymoo_anon.engine.classes import Column, EquivalenceClasses, groups_of, row
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.table.domain_values import Name, day_of, is_day, read_numbers
+from pymoo_anon.table.domain_values import Name, day_of, is_day, is_number, read_numbers
 from pymoo_anon.table.generalization import HOW_RELEASED
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -87,16 +87,14 @@ def domain_numbers(hierarchy: Hierarchy) -> Floats | None:
 
 
 def _floats(domain: Sequence[Any]) -> list[float]:
-    """Return values as floats, NaN for codes, or nothing."""
-    try:
-        return [float(np.nan if re.match(r"0\d", str(value)) else str(value)) for value in domain]
-    except ValueError:
-        # The first value tells most categories from numbers.
-        for some in (domain[:1], domain):
-            numbers = [number for number in read_numbers(some, [1] * len(some))[0] if number is not None]
-            if len(numbers) < len(some) or any(re.match(r"0\d", str(value)) for value in some):
-                return []
-        return list(map(float, numbers))
+    """Return values as floats, or nothing where one is none or a code."""
+    numbers: Sequence[Any] = domain
+    # The first value tells most categories from numbers.
+    for some in () if all(map(is_number, domain)) else (domain[:1], domain):
+        numbers = read_numbers(some, [1] * len(some))[0]
+        if None in numbers or any(re.match(r"0\d", str(value)) for value in some):
+            return []
+    return list(map(float, numbers))
 
 
 # --- count queries ---------------------------------------------------------------------------------------------------

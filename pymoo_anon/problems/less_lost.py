@@ -51,7 +51,8 @@ def _smaller_k(front: Front, choice: Choice, suppressed: str, lost: float) -> li
     if k is None or loss not in front.problem.measured:
         return []
     place = front.place_of(choice)
-    values, shares = front.values(k), front.values(loss) / front.table.tuples.codes.shape[1] / front.table.n_rows
+    values, rows = front.values(k), front.rows + 1
+    shares = front.values(loss) / front.table.tuples.codes.shape[1] / front.table.n_rows
     kept = [one for one in choice.requirements if not isinstance(one.objective, KAnonymity)]
     required = max((one.bound for one in choice.requirements if one not in kept and one.at_least), default=0)
     fits = (shares < _LESS * lost) & (values < values[place])
@@ -61,4 +62,4 @@ def _smaller_k(front: Front, choice: Choice, suppressed: str, lost: float) -> li
     if found is None:
         return []
     missed = f" in place of the required {number(required)}" if values[found] < required else ""
-    return [f"k = {values[found]:,.0f}{missed} (row {found + 1}, {shares[found]:.0%})"]
+    return [f"k = {values[found]:,.0f}{missed} (row {rows[found]}, {shares[found]:.0%})"]

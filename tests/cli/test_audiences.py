@@ -69,6 +69,11 @@ def test_a_project_in_another_folder_has_its_releases_beside_it(project, monkeyp
     own = Study.open(Path(folder.name, project))
     files = [own.for_audience(name).project.documents for name in ("public", "research")]
     assert files == [Path(folder.name, "out-public.csv"), Path(folder.name, "fine.csv")]
+    # Paths of a project file are relative to its folder.
+    edit(Path(folder.name, project), 'file = "out.csv"', 'file = "made/out.csv"')
+    made = read_project(Path(folder.name, project))
+    files = [made.for_audience(name).documents for name in ("public", "research")]
+    assert files == [Path(folder.name, "made", "out-public.csv"), Path(folder.name, "fine.csv")]
 
 
 def test_audiences_have_releases_that_hold_together(project):
@@ -116,6 +121,9 @@ def test_a_report_of_an_audience_counts_the_joint_classes(project):
 
 
 def test_an_audience_is_searched_beside_what_others_got(folder):
+    project = searched(generations=3)
+    # By the algorithm of the search, not by a proof.
+    assert Study.open(project).for_audience("research").audience_search[1]["algorithm"]["name"] == "pbgea"
     project = searched()
     before = Study.open(project).for_audience("research").choice
     run("release", project, "--audience", "public")

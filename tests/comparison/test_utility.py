@@ -232,6 +232,8 @@ def test_what_has_numbers():
     assert utility.domain_numbers(table.quasi_identifiers["day"]).tolist() == [737854, 737855]
     assert utility.domain_numbers(Hierarchy.flat([None])) is None
     assert utility.domain_numbers(Hierarchy.flat(["169,0", "1.070,5", None]))[:2].tolist() == [169, 1070.5]
+    # As a draft reads it, the point groups thousands.
+    assert utility.domain_numbers(Hierarchy.flat(["950", "1.204"])).tolist() == [950, 1204]
     assert utility.domain_numbers(Hierarchy.flat(["7,5", "k.A."])) is None
     assert utility.domain_numbers(Hierarchy.flat(["7,5", "02,5"])) is None
     none = Generalization({"q": [0, 0]}, {"q": ["*"]})
