@@ -429,7 +429,7 @@ def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sou
             if data not in told["checksums"]["input"].values() or sha256 in same:
                 continue
             name = path_from(study.project.path.parent, path)
-            found = _with_its_search(study, told, sha256)
+            found = _with_its_search(study, told, file, sha256)
             if found is None:
                 uncounted.append(Released(name, sha256, [], told["suppressed"]["how"], []))
             else:
@@ -437,14 +437,15 @@ def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sou
     return counted, uncounted
 
 
-def _with_its_search(study: Study, told: Mapping[str, Any], sha256: str) -> _Sourced | None:
+def _with_its_search(study: Study, told: Mapping[str, Any], file: Path, sha256: str) -> _Sourced | None:
     """Return a release and its search. None means that it is gone or has other quasi-identifiers."""
-    with suppress(ValueError, OSError, LookupError):
-        # The last command that made it names its search.
-        other = Study.open(shlex.split(told["reproduce"][-1])[2])
-        one = [one for one in other.releases if one.sha256 == sha256][-1]
-        parts_beside([_classes_of_release(other, one)], study.table)
-        return other, one
+    # The last command that made it names its search, often from a folder above its evidence.
+    for folder in (Path(), *file.resolve().parents):
+        with suppress(ValueError, OSError, LookupError):
+            other = Study.open(folder / shlex.split(told["reproduce"][-1])[2])
+            one = [one for one in other.releases if one.sha256 == sha256][-1]
+            parts_beside([_classes_of_release(other, one)], study.table)
+            return other, one
     return None
 
 
