@@ -398,12 +398,10 @@ def _remember(study: Study, done: Released, others: _Others) -> None:
     records = [one._asdict() for one in [*(one for one in study.releases if one != done), done]]
     with replaced(study.folder / RELEASES) as path:
         path.write_text(json.dumps(records, indent=2) + "\n", encoding="utf-8")
-    # The caller of `release` is warned.
-    for _, one in others.counted:
-        told = _warning_of(one.file, _is_latest(study, one), others.together, len(others.counted))
-        warnings.warn(told, stacklevel=3)
-    for one in others.uncounted:
-        warnings.warn(_warning_of(one.file, _is_latest(study, one), None, 1), stacklevel=3)
+    told = [(one, others.together, len(others.counted)) for _, one in others.counted]
+    for one, joint, n_others in [*told, *((one, None, 1) for one in others.uncounted)]:
+        # The caller of `release` is warned.
+        warnings.warn(_warning_of(one.file, _is_latest(study, one), joint, n_others), stacklevel=3)
 
 
 def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sourced], list[Released]]:
@@ -471,12 +469,10 @@ def _search_of(study: Study, choice: Choice, asked: Mapping[str, Any], told: Tog
 
 def _commands_of(study: Study, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
     own, row, bounds = study.named, choice.row + 1, [bound_text(one) for one in choice.requirements]
-    if bounds:
-        # Requirements are promised, too.
-        made = [command("pick", own, row=row, require=bounds), command("release", own, **asked)]
-    else:
-        made = [command("release", own, row=None if asked["audience"] else row, **asked)]
-    return [command("search", study.project.path, **_typed(study)), *made]
+    # Requirements are promised, too.
+    picked = [command("pick", own, row=row, require=bounds)] if bounds else []
+    made = command("release", own, row=None if bounds or asked["audience"] else row, **asked)
+    return [command("search", study.project.path, **_typed(study)), *picked, made]
 
 
 def _typed(study: Study) -> dict[str, Any]:
