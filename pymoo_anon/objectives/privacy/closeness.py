@@ -351,14 +351,15 @@ def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, leve
     of one level.
     """
     n_levels, n_values = levels.shape
-    expected = np.zeros((n_levels, levels.max() + 1), dtype=np.int64)
+    expected = np.zeros((n_levels, levels.max() + 1))
     for level in range(n_levels):
         for value in range(n_values):
             expected[level, levels[level, value]] += totals[value]
     distances = np.empty(len(sizes))
-    held = np.zeros(expected.shape[1], dtype=np.int64)
+    held = np.zeros(expected.shape[1])
     for c in range(len(sizes)):
-        moved = np.int64(0)
+        high, low = 0.0, 0.0
+        own = np.float64(sizes[c])
         for level in range(n_levels):
             for e in range(value_starts[c], value_starts[c + 1]):
                 held[levels[level, values[e]]] += counts[e]
@@ -366,9 +367,11 @@ def _distances_in_tree(sizes, value_starts, values, counts, totals, n_rows, leve
             for e in range(value_starts[c], value_starts[c + 1]):
                 g = levels[level, values[e]]
                 if held[g] > 0:
-                    moved += max(held[g] * n_rows - expected[level, g] * sizes[c], 0)
+                    surplus = held[g] * n_rows - expected[level, g] * own
+                    if surplus > 0:
+                        high, low = add(high, low, surplus)
                     held[g] = 0
-        distances[c] = moved / (n_levels * (np.float64(sizes[c]) * n_rows))
+        distances[c] = (high + low) / (n_levels * (own * n_rows))
     return distances
 
 
