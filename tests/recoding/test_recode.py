@@ -349,7 +349,9 @@ def test_relocation_saves_until_no_move_of_a_tuple_saves_more(size, seed, price)
     made = relocate(trees, Requirements(3).tests(table.tuples, trees), before.copy(), price)
     rows, losses = lost(trees, made, price)
     assert rows[rows > 0].min() >= 3
-    assert Classes.of(trees, Requirements(3).tests(table.tuples, trees), made).loss(price) == pytest.approx(losses.sum())
+    assert Classes.of(trees, Requirements(3).tests(table.tuples, trees), made).loss(price) == pytest.approx(
+        losses.sum()
+    )
     assert losses.sum() < lost(trees, before, price)[1].sum()
     for r in range(len(made)):
         for c in np.flatnonzero(rows) if rows[made[r]] - trees.rows[r] >= 3 else ():
