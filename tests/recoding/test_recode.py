@@ -21,7 +21,7 @@ from pymoo_anon.comparison import ClassSize, Coverage, TupleLoss, TupleUtility, 
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import *
 from pymoo_anon.problems.requirements import requirements_of
-from pymoo_anon.recoding import Requirements, moves, recode
+from pymoo_anon.recoding import ColumnRequirement, RequirementKind, Requirements, moves, recode
 from pymoo_anon.recoding import top_down as splits
 from pymoo_anon.recoding import trees as trees_and_tests
 from pymoo_anon.recoding.bottom_up import bottom_up
@@ -251,7 +251,8 @@ def test_the_nearest_class_is_that_of_a_plain_search(seed, monkeypatch):
     leave_uncompiled(monkeypatch, moves, trees_and_tests)
     random = np.random.default_rng(seed)
     table, trees = drawn(random, 60, 4, 5)
-    n_tuples, tests = len(trees.rows), Requirements(1).tests(table.tuples, trees)
+    n_tuples, asked = len(trees.rows), [ColumnRequirement(RequirementKind.ALPHA, "q0", 0.7)]
+    tests = Requirements(1, asked[: seed % 2]).tests(table.tuples, trees)
     class_of = top_down(trees, 2)
     classes = Classes.of(trees, tests, class_of)
     classes.sort()
@@ -269,8 +270,14 @@ def test_the_nearest_class_is_that_of_a_plain_search(seed, monkeypatch):
     for r in range(n_tuples):
         least = np.inf
         for c in set(class_of.tolist()) - {int(class_of[r])}:
+            union = np.flatnonzero((class_of == c) | (np.arange(n_tuples) == r))
+            if not tests.subset(union).keeps_whole(trees.rows[union]):
+                continue
             joined = cells_of_classes(trees, np.where(np.arange(n_tuples) == r, c, class_of), n_classes)[c]
             least = min(least, (rows[c] + trees.rows[r]) * trees.costs[joined].sum() - rows[c] * costs[c])
+        others = np.flatnonzero((class_of == class_of[r]) & (np.arange(n_tuples) != r))
+        held = moves.class_holds(class_of[r], -1, r, trees.rows[others].sum(), tests, classes)
+        assert held == tests.subset(others).keeps_whole(trees.rows[others])
         found, added = moves.nearest_class(r, np.inf, trees, tests, classes)
         assert added == pytest.approx(least)
         assert (found < 0) == np.isinf(least)
