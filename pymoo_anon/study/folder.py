@@ -205,7 +205,8 @@ class SearchFolder:
         if not bounds or wanted.row == choice.row:
             return ""
         why = front.refusal(front.place_of(wanted), self.project.suppressed, bounds)
-        return f"Row {wanted.row + 1} fits better, but {why}."
+        # Knees and weighted shortfalls are others where more points are compared.
+        return "" if why is None else f"Row {wanted.row + 1} fits better, but {why}."
 
     def point(self, row: int | None = None) -> Choice:
         """Return the choice, or the point of a row from 1.
