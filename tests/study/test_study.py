@@ -72,12 +72,10 @@ def test_a_point_that_can_be_released_was_not_passed_over(searched, monkeypatch)
     """Refuse the most private point, without which other points are the knee and the best by weights."""
     monkeypatch.setattr(Front, "refusal", lambda front, place, *given: None if place else "it is not to be")
     study, told = Study.open(searched), set()
-    for k in (2, 3):
-        for weight in (1, 2, 3, 9):
-            ways = {"weights": {KAnonymity(): weight, GeneralLossMetric(): 2}}
-            told.add(study.passed_over(study.pick([KAnonymity() >= k], **ways), **ways))
-    assert told <= {"", "Row 1 fits better, but it is not to be."}
-    assert "" in told
+    for weight in (1, 2, 3, 9):
+        ways = {"weights": {KAnonymity(): weight, GeneralLossMetric(): 2}}
+        told.add(study.passed_over(study.pick([KAnonymity() >= 2], **ways), **ways))
+    assert told == {"", "Row 1 fits better, but it is not to be."}
 
 
 def test_nothing_is_read_before_it_is_needed_nor_twice(searched, monkeypatch):
