@@ -376,7 +376,8 @@ class SearchFolder:
         options, searched_by = record["options"], record["algorithm"]["name"]
         known = {name: options[name] for name in ("generations", "pop_size", "epsilon", "seed")}
         # A proof that was quick may be slow here, or refuse joint measures.
-        settings = Settings(algorithm=options["algorithm"] if ALGORITHMS[searched_by].proves else searched_by, **known)
+        again = [own for own, method in ALGORITHMS.items() if not method.proves]
+        settings = Settings(algorithm=searched_by if searched_by in again else options["algorithm"], **known)
         name, _ = algorithm_for(problem, settings)
         found = search(problem, name, settings)
         if found.interrupted:
