@@ -184,9 +184,7 @@ class SearchFolder:
             ValueError: No such point can be released, or the study is for an audience.
         """
         if self.audience is not None:
-            raise ValueError(
-                f"audience {self.audience!r} gets the least loss that holds, and nobody picks a point for it"
-            )
+            raise ValueError(f"audience {self.audience!r} gets the least loss that holds: nobody picks a point for it")
         front, require = self.front, checked_constraints(require, self.table)
         front.meet(require)
         refusals = self.refusals(require)
