@@ -410,6 +410,10 @@ def _check_spelling(name: Name, values: list[Meaning], are_summed: bool) -> None
     unread = [text for text in texts if number_or_day(text) is None]
     numbers, _ = read_numbers(unread, [1] * len(unread))
     other = [text for text, own in zip(unread, numbers, strict=True) if own is not None or looks_like_a_date(text)]
+    whole = [str(value.start) for value in values if isinstance(value, range)]
+    if read_numbers(texts + whole, [1] * len(texts + whole))[1] == ",":
+        # In 950 and 1.204 the point groups thousands.
+        other += [text for text in texts if "." in text and number_or_day(text) is not None]
     if other:
         raise ValueError(
             f"column {name!r} must write numbers like 1234.5 and days like 2021-03-05 to be summed or asked for a "
