@@ -13,7 +13,7 @@ from pymoo_anon.problems.arguments import bound, reaches_of
 from pymoo_anon.problems.releases import Together
 from pymoo_anon.problems.tradeoffs import with_share
 from pymoo_anon.publishing.explaining import wishes
-from pymoo_anon.publishing.report.cells import NOTHING, Cell, Row, Table, View, cell_of, cell_text, one_line
+from pymoo_anon.publishing.report.cells import NOTHING, Row, Table, View, cell_of, cell_text, one_line
 from pymoo_anon.publishing.report.people import risks_view
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject
 
@@ -75,8 +75,7 @@ def front_view(subject: Subject) -> View:
     columns += [("suppressed rows", "whole"), "levels", "details", "release"]
     front, detailed = subject.front, set(subject.detailed())
     values = [
-        [[cell_of(value), *([cell_of(one.share(value))] if one.loss else [])] for value in front.values(one.measure)]
-        for one in shown
+        [[value, *([one.share(value)] if one.loss else [])] for value in front.values(one.measure)] for one in shown
     ]
     points = subject.problem.words(front.X)
     rows = []
@@ -122,9 +121,7 @@ def _proof(subject: Subject) -> str:
     if front.gap is not None:
         worst = front.gap.max(axis=0) if len(front) else []
         names = [front.names[objective] for objective in front.objectives]
-        told = [
-            f"{one_line(name)} by {cell_text(cell_of(gap), 'number')}" for name, gap in zip(names, worst, strict=True)
-        ]
+        told = [f"{one_line(name)} by {cell_text(gap, 'number')}" for name, gap in zip(names, worst, strict=True)]
         return f"The front is not proven. What was not visited is better by at most: {', '.join(told)}."
     return "The front is not proven: better points may exist."
 
@@ -173,11 +170,11 @@ def required(subject: Subject, member: Member) -> list[tuple[str, str]]:
     return [(str(row[0]), cell_text(row[2], "number")) for row in _requirements(subject, member).rows]
 
 
-def _valued(subject: Subject, name: str, value: Any) -> Cell:
-    if value is None or isinstance(value, str):
+def _valued(subject: Subject, name: str, value: Any) -> Any:
+    loss = subject.front.losses().get(name)
+    if loss is None or value is None or isinstance(value, str):
         return value
-    cell, loss = cell_of(value), subject.front.losses().get(name)
-    return cell if loss is None else with_share(cell_text(cell, "number"), value, loss)
+    return with_share(cell_text(value, "number"), value, loss)
 
 
 def not_stated(subject: Subject) -> str:
