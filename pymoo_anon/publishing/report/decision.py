@@ -246,7 +246,8 @@ def evidence_view(subject: Subject) -> View:
     claimed = "measure", ("promised", "number"), ("recounted", "number"), "holds"
     claims = Table.of("claims", "Promised values, and a recount of the release.", claimed, rows)
     settings = Table.of("evidence", "Settings that reproduce the release.", ("what", "value"), told)
-    return View((words,), (claims, settings))
+    # A release alone tells no settings.
+    return View((words,), (claims, settings) if "reproduce" in rest else (claims,))
 
 
 _ELSEWHERE = ("claims", "front", "columns", "dropped", "uniqueness")
