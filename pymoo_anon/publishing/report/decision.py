@@ -59,9 +59,8 @@ def measures(subject: Subject) -> list[Measure]:
     made: list[Measure] = []
     losses = subject.front.losses()
     for measure, name in subject.front.names.items():
-        loss = losses.get(name)
         place = 1 if not made else made[-1].drawn + 1
-        made.append(Measure(measure, one_line(name), place, loss if loss and loss[1] > loss[0] else None))
+        made.append(Measure(measure, one_line(name), place, losses.get(name)))
     return made
 
 

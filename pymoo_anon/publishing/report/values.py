@@ -89,7 +89,7 @@ _GOOD, _ROUGH = 0.1, 0.3
 
 def usefulness(subject: Subject) -> str:
     """Give one verdict on the utility of the release."""
-    own, (half, most) = subject.own, subject.errors(subject.own)[:2]
+    own, (half, most) = subject.own, subject.errors(subject.own)
     error = max(half, most / 10)
     word = "Good" if error <= _GOOD else "Rough" if error <= _ROUGH else "Poor"
     empty = f" Wholly generalized: {listed(own.gone)}." if own.gone else ""
@@ -293,7 +293,7 @@ def _queries(subject: Subject) -> Table:
 
 def beside_view(subject: Subject) -> View:
     """Compare a local recoding with full-domain releases."""
-    if subject.external or not subject.own.is_local:
+    if not subject.own.is_local:
         return View((), ())
     found = alternatives(subject.problem, subject.front.X[subject.place], subject.own.classes)
     errors = subject.queries.summary({way.how: way.classes for way in found.ways}, subject.suppressed)["median"]
