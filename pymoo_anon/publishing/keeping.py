@@ -212,13 +212,13 @@ def _are_ends(clip: Any) -> bool:
     return bool(-inf < clip[0] <= clip[1] < inf)
 
 
-def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
-    """Refuse kept columns that may identify a person without a reason."""
+def check_reasons(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> None:
+    """Refuse kept columns that may identify a person, or give a quasi-identifier away, without a reason."""
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
         return
     # Loaded late: it reads the words of many languages.
-    from pymoo_anon.table.guesses import profiles_of
+    from pymoo_anon.table.guesses import Profile, decided_columns, profiles_of
 
     aliases = [source.alias(name) for name in unsaid]
     profiles = profiles_of(source.frame, aliases)
@@ -230,6 +230,17 @@ def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
         if replace(profiles[0], n_distinct=n, n_missing=0).is_nearly_unique:
             told = f"together they are nearly unique: {n:,} values in {profiles[0].n_rows:,} rows"
             dangers.append((unsaid, told))
+    known = {source.alias(name): name for name in table.quasi_identifiers}
+    for alias, name in known.items():
+        domain, rows = table.tuples.domains[name], table.tuples.totals(name)
+        held = np.flatnonzero(rows)
+        profiles.append(Profile.of(alias, [domain[place] for place in held], rows[held].tolist()))
+    # The mean of a class tells no more than the class.
+    asked = [alias for alias, name in zip(aliases, unsaid, strict=True) if not kept[name].mean]
+    person = None if table.person is None else source.alias(table.person)
+    for alias, other in decided_columns(source.frame, profiles, asked, person, [*known]).items():
+        told = f"the quasi-identifier {known[other]!r} decides it, so it tells of {known[other]!r} what a level hides"
+        dangers.append(([unsaid[aliases.index(alias)]], told))
     for names, danger in dangers:
         if danger is not None:
             what = "is released as it is" if len(names) == 1 else "are released as they are"

@@ -26,7 +26,7 @@ from pymoo_anon.table.frames import (
     COUNT,
     Frame,
     Renamed,
-    as_text,
+    as_key,
     combinations_of,
     distinct_rows,
     fetched,
@@ -113,7 +113,7 @@ class Recoding(NamedTuple):
     def _with_groups(self, frame: Frame, groups: Mapping[Name, Ints]) -> Frame:
         """Add the groups of the quasi-identifiers, `group 0`, ...."""
         # Values are joined by their text: it is compared alike in every engine.
-        keys = [as_text(self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
+        keys = [as_key(frame, self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
         hierarchies, source = self.table.quasi_identifiers, self.source
         known = [groups_by_text(self.values, source.alias(n), n, hierarchies[n], own) for n, own in groups.items()]
         frame, columns = _with_known(frame.with_columns(keys), known), []
@@ -142,7 +142,7 @@ def values_and_texts(frame: Frame, column: str) -> list[tuple[Any, str]]:
     """Return the values of a column with their texts, without missing ones."""
     key = "key"
     # An engine groups texts that it has made slowly, so each is made of a distinct value.
-    values = fetched(distinct_rows(frame, [column]).select(nw.col(column), as_text(column).alias(key)))
+    values = fetched(distinct_rows(frame, [column]).select(nw.col(column), as_key(frame, column).alias(key)))
     found = combinations_of(values.to_native(), [column, key]).columns
     return [pair for pair in zip(found[column], found[key], strict=True) if not is_missing(pair[0])]
 

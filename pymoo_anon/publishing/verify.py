@@ -21,7 +21,7 @@ from pymoo_anon.table.frames import (
     COUNT,
     Frame,
     Renamed,
-    as_text,
+    as_key,
     codes_and_values,
     codes_of,
     combinations_of,
@@ -206,7 +206,7 @@ def _made_rows(recoding: Recoding, names: Sequence[Name]) -> Frame:
     """
     frame, quasi = recoding.values, {name: recoding.source.alias(name) for name in recoding.table.quasi_identifiers}
     # No value of a quasi-identifier is `*`.
-    keys = {f"key {j}": as_text(alias).fill_null(SUPPRESSED) for j, alias in enumerate(quasi.values())}
+    keys = {f"key {j}": as_key(frame, alias).fill_null(SUPPRESSED) for j, alias in enumerate(quasi.values())}
     tuples = frame.group_by(list(quasi.values()), drop_null_keys=False).agg(nw.col(COUNT).sum().cast(nw.Int64))
     rows, weights = rows_of(tuples.with_columns(**keys))
     kept, numbers, texts = _labelled(recoding, rows, weights)

@@ -56,12 +56,17 @@ class Study(SearchFolder):
 
     @property
     def released(self) -> Path:
-        """The last release, or the one that the project names.
+        """The last release of the chosen point, else the last one, or the one that the project names.
 
         By its own path or that of its documents.
         """
-        paths = [self.path_of(one) for one in reversed(self.releases) if one.audience == self.audience]
-        return next((path for path in paths if is_there(self, path)), self.project.documents)
+        own = (one for one in reversed(self.releases) if one.audience == self.audience)
+        there = [one for one in own if is_there(self, self.path_of(one))]
+        if len(there) > 1:
+            # Without a choice the last one stays first.
+            with suppress(ValueError):
+                there.sort(key=lambda one: one.x != list(self.choice.x))
+        return self.path_of(there[0]) if there else self.project.documents
 
     def release(
         self,
@@ -390,9 +395,9 @@ def _recoded(
 
 def _remember(study: Study, done: Released, others: _Others) -> None:
     """Record a release, and warn of others."""
-    study.releases = [*(one for one in study.releases if one != done), done]
+    records = [one._asdict() for one in [*(one for one in study.releases if one != done), done]]
     with replaced(study.folder / RELEASES) as path:
-        path.write_text(json.dumps([one._asdict() for one in study.releases], indent=2) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(records, indent=2) + "\n", encoding="utf-8")
     # The caller of `release` is warned.
     for _, one in others.counted:
         told = _warning_of(one.file, _is_latest(study, one), others.together, len(others.counted))

@@ -205,7 +205,8 @@ CITIZENS = pd.DataFrame(
         "visited": [f"2024-01-{1 + i % 5:02}" for i in range(30)],
         "where": [f"POINT (7.{i % 4}5 50.{i % 3}5)" for i in range(30)],
         "height": [150.25 + i for i in range(30)],
-        "eyes": ["blue", "brown", "green"] * 10,
+        "of the age": ["minor", "adult", "senior"] * 10,
+        "eyes": [("blue", "brown", "green")[i // 3 % 3] for i in range(30)],
     }
 )
 
