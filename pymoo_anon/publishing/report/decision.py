@@ -236,7 +236,8 @@ def evidence_view(subject: Subject) -> View:
         rows.append((one_line(one["measure"]), *values, _written(one["holds"]) or NOTHING))
     broken = [str(row[0]) for row in rows if row[-1] == "no"]
     unknown = [str(row[0]) for row in rows if row[-1] == NOTHING]
-    words = "All promises were recounted from the released table alone, by other means than the search: "
+    words = f"All {'other ' * bool(unknown)}promises were recounted from the released table alone, by other means than "
+    words += "the search: "
     words += f"{listed(broken)} {'does' if len(broken) == 1 else 'do'} not hold." if broken else "they hold."
     words += f" Not recounted: {listed(unknown)}." if unknown else ""
     # Other views show these.
