@@ -308,24 +308,26 @@ class Recoded:
         promises = promises_of(dict(zip(self.problem.measured, self._found(), strict=True)), self.requirements)
         sensitive = self.problem.table.sensitive
 
-        def read_by(joint: bool) -> list[Name]:
-            found = (name for one in promises if one.measure.joint == joint for name in one.measure.reads(sensitive))
+        def read_by(measures: Iterable[Objective]) -> list[Name]:
+            found = (name for one in measures for name in one.reads(sensitive))
             return [name for name in dict.fromkeys(found) if name not in names]
 
-        read, is_linked = read_by(joint=False), any(one.measure.joint for one in promises)
-        linked = linked_rows(self._recoding, self.problem, self._complete, read_by(joint=True)) if is_linked else None
-        outside = [column for column in read if column not in self.columns.column.tolist()]
+        single, joint = ([one.measure for one in promises if one.measure.joint == own] for own in (False, True))
+        linked = linked_rows(self._recoding, self.problem, self._complete, read_by(joint)) if joint else None
+        read = read_by(single)
+        outside = {column for column in read if column not in self.columns.column.tolist()}
         own = beside = self._recount(written, [column for column in read if column not in outside])
         self._check(own, written)
         if outside:
             # Columns that are not released are counted beside the release.
             # A measure of several columns that are not all released is counted there as a whole.
+            read = read_by(one for one in single if outside.intersection(one.reads(sensitive)))
             beside = Recount(self.with_columns([*names, *read]), names, read, **self._about)
 
         @cache
         def counted(measure: Objective) -> Recounted | None:
             columns = {*measure.reads(sensitive)}
-            source = linked if measure.joint else beside if columns & {*outside} else own
+            source = linked if measure.joint else beside if columns & outside else own
             if source is None or not measure.recountable or columns & {*names}:
                 return None
             return measure.recount(source)
