@@ -100,10 +100,9 @@ class GENITOR(Search):
 
     def _initialize_advance(self, infills: Population | None = None, **kwargs: Any) -> None:
         assert infills is not None
-        # The population: strings and individuals by row, and from the best to the worst the value and the row of each.
-        self._X, self._members = infills.get("X"), list(infills)
-        self._ranked = sorted(((_value_of(one), row) for row, one in enumerate(infills)), key=itemgetter(0))
-        self._keys = Counter(x.tobytes() for x in self._X)
+        # The population from the best to the worst, each with its value.
+        self._ranked = sorted(((_value_of(one), one) for one in infills), key=itemgetter(0))
+        self._keys = Counter(one.X.tobytes() for one in infills)
         self._n_births = 0
 
     def _infill(self) -> Population:
@@ -115,8 +114,7 @@ class GENITOR(Search):
         return Population.new(X=child)
 
     def _child(self) -> Array:
-        rows = [self._ranked[rank][1] for rank in self._ranks()]
-        parents = self._X[rows][:, np.newaxis]
+        parents = np.stack([self._ranked[rank][1].X for rank in self._ranks()])[:, np.newaxis]
         # The operators take arrays, as in pymoo's `do`, but without individuals in between.
         rng = self.random_state
         child: Array = parents[0]
@@ -142,7 +140,7 @@ class GENITOR(Search):
         return by_births and self.termination.update(self) >= 1
 
     def _set_optimum(self) -> None:
-        self.pop = Population([self._members[row] for _, row in self._ranked])
+        self.pop = Population([one for _, one in self._ranked])
         self.opt = self.pop[:1]
 
     def _ranks(self) -> Ints:
@@ -157,10 +155,9 @@ class GENITOR(Search):
         value = _value_of(child)
         if value >= self._ranked[-1][0] or (self.eliminate_duplicates and self._keys[child.X.tobytes()]):
             return
-        _, row = self._ranked.pop()
-        self._keys[self._X[row].tobytes()] -= 1
-        insort(self._ranked, (value, row), key=itemgetter(0))
-        self._X[row], self._members[row] = child.X, child
+        _, worst = self._ranked.pop()
+        insort(self._ranked, (value, child), key=itemgetter(0))
+        self._keys[worst.X.tobytes()] -= 1
         self._keys[child.X.tobytes()] += 1
 
 

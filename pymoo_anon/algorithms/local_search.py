@@ -193,7 +193,7 @@ class ParetoLocalSearch(Search):
             self.selection,
             self.crossover,
             self.mutation,
-            eliminate_duplicates=_SeenElimination(self.problem, self._seen),
+            eliminate_duplicates=_KnownElimination(self.problem, set(self._seen)),
             n_max_iterations=_MATINGS,
         )
         wanted = _CHILDREN * self.n_offsprings
@@ -206,21 +206,19 @@ class ParetoLocalSearch(Search):
         return [one for one in self._members if self._explored.get(one.X.tobytes(), 0) < distance]
 
 
-class _SeenElimination(DuplicateElimination):  # type: ignore[misc]
-    def __init__(self, problem: Problem, seen: set[bytes]) -> None:
+class _KnownElimination(DuplicateElimination):  # type: ignore[misc]
+    def __init__(self, problem: Problem, known: set[bytes]) -> None:
         super().__init__()
-        self.problem, self.seen = problem, seen
+        self.problem, self.known = problem, known
 
-    def _do(self, pop: Population, other: Population | None, is_duplicate: Bools) -> Bools:
-        known = set(self.seen) if other is None else set(self._keys(other))
-        for i, key in enumerate(self._keys(pop)):
-            is_duplicate[i] = key in known
-            if other is None:
-                known.add(key)
-        return is_duplicate
-
-    def _keys(self, pop: Population) -> list[bytes]:
-        return [x.tobytes() for x in in_type_of_problem(pop, self.problem).get("X")]
+    def do(self, pop: Population, *others: Population) -> Population:
+        """Return the individuals of unknown points, which are known from now on."""
+        new = []
+        for one, x in zip(pop, in_type_of_problem(pop, self.problem).get("X"), strict=True):
+            if (key := x.tobytes()) not in self.known:
+                self.known.add(key)
+                new.append(one)
+        return Population(new)
 
 
 def _operators_of(problem: Problem) -> dict[str, Any]:

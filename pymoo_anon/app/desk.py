@@ -158,9 +158,8 @@ class Desk:
         project = self.project(decided=True)
         files = [*project.files, project.output / FRONT, project.output / RECORD]
         study = self.once("study", "Reading the front", files, lambda: _loaded(Study(project), "front"))
-        # These change with every choice and release, also of a command: they alone are read anew.
-        for part, file in (("choice", CHOICE), ("releases", RELEASES)):
-            self.once(part, "", [project.output / file], partial(vars(study).pop, part, None))
+        # It changes with every choice, also of a command: it alone is read anew.
+        self.once("choice", "", [project.output / CHOICE], partial(vars(study).pop, "choice", None))
         return study
 
     @property
@@ -199,10 +198,9 @@ class Desk:
 
     def undo(self, name: str) -> None:
         """Undo the last change of a hierarchy."""
-        before, text = self.earlier[name][-1]
-        change_hierarchy(self.project().quasi_identifiers[name], before, text)
-        self.earlier[name].pop()
-        self.hierarchy(name)
+        self.save(name, *self.earlier[name][-1])
+        # Undoing is no change to be undone.
+        del self.earlier[name][-2:]
 
     def changed(self, found: dict[str, Any] | None = None) -> None:
         """Let all pages show the new state."""

@@ -36,6 +36,7 @@ _SETS_SHOWN, _MINIMAL_SHOWN, _VALUES_SHOWN = 5, 6, 3
 _GROUPS_SHOWN, _MOST_MEMBERS, _MOST_IMPORTED = 300, 2000, 20_000_000
 
 # The filter reads the columns: names, examples and roles. Until a role is written it is shown as it was.
+_CELL = '<q-td :props="props">{}</q-td>'
 _COLUMN_CELLS = [
     "<b>{{ props.row.c0 }}</b><br>{{ props.row.c3 }}",
     "{{ props.row.c4 }}<br><span class='faint'>{{ props.row.c1 }}</span>",
@@ -44,8 +45,7 @@ _COLUMN_CELLS = [
     {"".join(f"<option>{role}</option>" for role in ROLES)}</select>
     <br><span class='faint'>{{{{ props.row.c5 }}}}</span>""",
 ]
-_SHARE_CELL = """
-  <span class="percent">{{ props.row.c3 }}</span>
+_SHARE_CELL = """<span class="percent">{{ props.row.c3 }}</span>
   <span class="bar" :style="{width: 'calc(min(140px, 20vw) * ' + props.row.c4 + ')'}"></span>"""
 
 
@@ -54,20 +54,17 @@ def show_beginning(screen: Screen) -> None:
     desk, (projects, tables) = screen.desk, screen.desk.files()
     if projects:
         heading("Open a project")
-        with controls():
-            for name in projects:
-                button(name, desk.open, name)
+        for name in projects:
+            button(name, desk.open, name)
     heading("Or begin with a table" if projects else "Begin with a table")
     none = f"There is no table in {desk.folder.resolve()}: put a CSV, Excel or Parquet file there."
     text("The first look counts who is unique, and writes nothing." if tables else none)
-    with controls():
-        for name in tables:
-            button(name, desk.start, f"Reading {name}", partial(look_at, desk, name, screen.chosen))
-    with controls():
-        ui.input("Sheet or table, if a file has several").bind_value(screen.chosen, "table").classes("wide")
-        ui.input("Encoding, if not UTF-8", placeholder="cp1252").bind_value(screen.chosen, "encoding")
-        names = ui.input("Names of the columns, if its first row has none", placeholder="age,zip").classes("wide")
-        names.bind_value(screen.chosen, "names")
+    for name in tables:
+        button(name, desk.start, f"Reading {name}", partial(look_at, desk, name, screen.chosen))
+    ui.input("Sheet or table, if a file has several").bind_value(screen.chosen, "table")
+    ui.input("Encoding, if not UTF-8", placeholder="cp1252").bind_value(screen.chosen, "encoding")
+    names = ui.input("Names of the columns, if its first row has none", placeholder="age,zip")
+    names.bind_value(screen.chosen, "names")
     if "reading" in desk.found:
         _show_found(screen, **desk.found)
 
@@ -108,8 +105,8 @@ def _show_found(
         else:
             made = proposer.propose(desk.folder / f"{stem}.toml")
             advice = 'If so, add it to "Texts that mean: no value", and draft the column anew at step 2.'
-            texts, told = made.texts, [f"{name}: {words} {advice}" for name, words in made.questions.items()]
-            told += [made.about_rows] if made.about_rows else []
+            asked = [f"{name}: {words} {advice}" for name, words in made.questions.items()]
+            texts, told = made.texts, [*asked, made.about_rows or ""]
         write_new(desk.folder, texts, [path], bool(replaces.value))
         desk.open(f"{stem}.toml")
         desk.questions = told
@@ -149,28 +146,20 @@ def show_table(screen: Screen) -> None:
         show_rows(["role", "a column with it"], [*ROLES.items()], "Roles")
     _show_roles(screen, project, [own for name, own in every.items() if name in project.columns])
     heading("How it is read")
-    with controls():
-        missing = ui.select(MISSING, value=project.missing, label="Rows without a value")
-        screen.keeps(missing.classes("wide"), "data", "missing")
-        empty = ui.input("Texts that mean: no value", value=options.joined(project.reading.empty)).classes("wide")
-        screen.keeps(
-            empty,
-            "data",
-            "empty",
-            read=lambda words: [own for own in options.parts_of(words) if own],
-            then=desk.changed,
-        )
+
+    def emptied(words: str) -> dict[tuple[str, ...], Any]:
+        return {("data", "empty"): [*filter(None, options.parts_of(words))]}
+
+    screen.ask(ui.select, "Rows without a value", ("data", "missing"), options=MISSING, value=project.missing)
+    known = options.joined(project.reading.empty)
+    screen.ask(ui.input, "Texts that mean: no value", emptied, desk.changed, value=known)
     text(f"All of this stands in {desk.path.name}, which the commands read.")
     heading("The risk of the table as it stands")
     if "risk" in desk.found:
         _show_risk(desk.found["risk"])
     else:
-        names = project.with_role("quasi-identifier")
-
-        def count(job: Job) -> dict[str, Any]:
-            return {"risk": uniqueness(desk.proposer.frame, names)}
-
-        button("Count unique rows", desk.start, "Counting unique rows", count)
+        names, told = project.with_role("quasi-identifier"), "Counting unique rows"
+        button("Count unique rows", desk.start, told, lambda job: {"risk": uniqueness(desk.proposer.frame, names)})
     screen.same_as(_init_of(project.reading, desk), partial(command, "risk", desk.path.name))
 
 
@@ -193,13 +182,14 @@ def _show_roles(screen: Screen, project: Project, profiles: Sequence[Profile]) -
 
     # It tells all that is wrong with the roles.
     screen.part(partial(desk.project, decided=True))
-    with controls():
-        words = ui.input("Find a column").props("dense clearable").classes("find")
-        words.set_visibility(len(profiles) > 12)
-        if len(undecided) > 1:
-            one = ui.select([*ROLES][:-1], value="drop", label="Role of those not decided")
-            button("Give it to all of them that are found", lambda: change(found(), one.value))
-    table = show_rows(["column", "values", "role"], rows, "Columns", cells=_COLUMN_CELLS).classes("columns")
+    words = screen.ask(ui.input, "Find a column").props("dense clearable").classes("find")
+    words.set_visibility(len(profiles) > 12)
+    if len(undecided) > 1:
+        one = ui.select([*ROLES][:-1], value="drop", label="Role of those not decided")
+        button("Give it to all of them that are found", lambda: change(found(), one.value))
+    table = show_rows(["column", "values", "role"], rows, "Columns").classes("columns")
+    for i, cell in enumerate(_COLUMN_CELLS):
+        table.add_slot(f"body-cell-c{i}", _CELL.format(cell))
     words.bind_value_to(table, "filter")
     table.on("role", lambda event: change([rows[event.args[0]][0]], event.args[1]))
 
@@ -212,6 +202,7 @@ def show_hierarchies(screen: Screen) -> None:
     name: str = screen.chosen.get("column", "")
     name = name if name in files else next(iter(files))
     file, n_earlier = files[name], len(desk.earlier.get(name, []))
+    columns = {own: plain(own) for own in files}
 
     def draft(job: Job) -> None:
         desk.save(name, desk.proposer.draft(name), desk.hierarchy(name).text)
@@ -226,16 +217,14 @@ def show_hierarchies(screen: Screen) -> None:
         )
 
     text("A level says how coarse a column is: the search gives each column the level that serves.")
-    with controls():
-        chooser = ui.select({own: plain(own) for own in files}, value=name, label="Column")
-        chooser.on_value_change(lambda event: screen.choose(column=event.value, level=1))
-        undo = button(f"Undo ({n_earlier})", desk.start, "Undoing", lambda job: desk.undo(name))
-        undo.set_enabled(n_earlier > 0)
-        button("Draft anew", desk.start, "Drafting", draft)
-        export = button("Export", lambda: ui.download.content(file.read_bytes(), file.name))
-        export.props('aria-label="Export in the layout of ARX"')
-        upload = ui.upload(on_upload=take, on_rejected=refuse, auto_upload=True, max_file_size=_MOST_IMPORTED)
-        upload.classes("import").props("""label="Import (ARX's layout)" accept=".csv,.txt" flat bordered""")
+    ui.select(columns, value=name, label="Column", on_change=lambda own: screen.choose(column=own.value, level=1))
+    undo = button(f"Undo ({n_earlier})", desk.start, "Undoing", lambda job: desk.undo(name))
+    undo.set_enabled(n_earlier > 0)
+    button("Draft anew", desk.start, "Drafting", draft)
+    export = button("Export", lambda: ui.download.content(file.read_bytes(), file.name))
+    export.props('aria-label="Export in the layout of ARX"')
+    upload = ui.upload(on_upload=take, on_rejected=refuse, auto_upload=True, max_file_size=_MOST_IMPORTED)
+    upload.classes("import").props("""label="Import (ARX's layout)" accept=".csv,.txt" flat bordered""")
     screen.part(lambda: _show_levels(screen, name, desk.hierarchy(name)))
     path = path_from(desk.folder, file)
     screen.same_as(*(partial(command, "hierarchy", part, path) for part in ("check", "show")))
@@ -251,8 +240,8 @@ def _show_levels(screen: Screen, name: str, opened: edits.OpenHierarchy) -> None
         return
     heading("Levels")
     level = min(screen.chosen.get("level", 1), hierarchy.length)
-    levels = {own: f"Level {own}: {counted(int(n), 'group', 'groups')}" for own, n in enumerate(hierarchy.n_groups)}
-    del levels[0]
+    n_groups = enumerate(hierarchy.n_groups.tolist())
+    levels = {own: f"Level {own}: {counted(n, 'group', 'groups')}" for own, n in n_groups if own}
     toggle = ui.toggle(levels, value=level, on_change=lambda event: screen.choose(level=event.value))
     toggle.props("no-caps dense unelevated")
     labels, n_values, rows = hierarchy.labels[level], np.bincount(hierarchy.groups[level]), opened.rows_of(level)
@@ -261,65 +250,62 @@ def _show_levels(screen: Screen, name: str, opened: edits.OpenHierarchy) -> None
         [one_line(label_words(label)), f"{n:,}", f"{own:,}", percent(own / total), f"{own / most:.3f}"]
         for label, n, own in zip(labels, n_values.tolist(), rows.tolist(), strict=True)
     ]
-    numbers, cells = ["values", "rows"], [*[None] * 3, _SHARE_CELL]
-    table = show_rows(["group", *numbers, "share"], made[:_GROUPS_SHOWN], "Groups", numbers, cells)
-    table.classes("groups").props("selection=multiple")
+    table = show_rows(["group", "values", "rows", "share"], made[:_GROUPS_SHOWN], "Groups", right=["values", "rows"])
+    table.classes("groups").props("selection=multiple").add_slot("body-cell-c3", _CELL.format(_SHARE_CELL))
     if len(made) > _GROUPS_SHOWN:
         text(f"{len(made) - _GROUPS_SHOWN:,} groups more are not listed.")
 
-    def change(make: Callable[[], Hierarchy]) -> Callable[[], object]:
-        save = partial(desk.save, name, known=opened.text)
-        return partial(desk.start, "Writing the hierarchy", lambda job: save(text=str(make().to_csv())))
+    def change(make: Callable[[], Hierarchy]) -> None:
+        desk.start("Writing the hierarchy", lambda job: desk.save(name, str(make().to_csv()), opened.text))
 
-    def show_changes() -> None:
-        _show_changes(hierarchy, level, sorted(int(own["id"]) for own in table.selected), change)
-
+    show_changes = partial(_show_changes, hierarchy, level, table, change)
     below = screen.part(show_changes)
     # The table stays, and with it the focus.
     table.on_select(lambda: screen.part(show_changes, below))
     if desk.proposer.profile(name).kind == "numbers":
         heading("Intervals")
-        with controls():
-            widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20").classes("wide")
-            make = change(lambda: edits.with_widths(hierarchy, [numeral("widths", own) for own in parts(widths)]))
-            button("Make intervals", make)
+        widths = screen.ask(ui.input, "Widths, from fine to coarse", placeholder="5, 10, 20")
+
+        def make() -> Hierarchy:
+            return edits.with_widths(hierarchy, [numeral("widths", own) for own in parts(widths)])
+
+        button("Make intervals", change, make)
 
 
-def _show_changes(hierarchy: Hierarchy, level: int, places: list[int], change: Callable[..., Any]) -> None:
+def _show_changes(hierarchy: Hierarchy, level: int, table: ui.table, change: Callable[..., object]) -> None:
     labels, own = hierarchy.labels[level], hierarchy.labels[level - 1]
+    places = sorted(row["id"] for row in table.selected)
     chosen = [labels[place] for place in places]
     if not chosen:
         text("Choose groups to rename, merge, split or move them.")
         return
-    with controls():
-        label = ui.input("Label", value=str(chosen[0]))
-        words = "Rename" if len(chosen) == 1 else f"Merge {len(chosen)} groups"
-        button(words, change(lambda: edits.merged(hierarchy, level, chosen, label.value)), first=True)
+    label = ui.input("Label", value=str(chosen[0] or ""))
+    words = "Rename" if len(chosen) == 1 else f"Merge {len(chosen)} groups"
+    button(words, change, lambda: edits.merged(hierarchy, level, chosen, label.value), first=True)
     if len(chosen) > 1:
         return
     inside = np.unique(hierarchy.groups[level - 1][hierarchy.groups[level] == places[0]])[:_MOST_MEMBERS]
-    others = {place: one_line(label_words(one)) for place, one in enumerate(labels[:_GROUPS_SHOWN])}
-    del others[places[0]]
-    with controls():
-        values = {place: one_line(label_words(own[place])) for place in inside.tolist()}
-        members = ui.select(values, multiple=True, value=[], label="Members").props("use-chips").classes("members")
-        new = ui.input("New label")
+    shown = [one_line(label_words(one)) for one in labels[:_GROUPS_SHOWN]]
+    others = {place: one for place, one in enumerate(shown) if place != places[0]}
+    values = {place: one_line(label_words(own[place])) for place in inside.tolist()}
+    members = ui.select(values, multiple=True, value=[], label="Members").props("use-chips")
+    new = ui.input("New label")
 
-        def taken() -> list[Any]:
-            return [own[place] for place in members.value]
+    def taken() -> list[Any]:
+        return [own[place] for place in members.value]
 
-        button("Split off", change(lambda: edits.split(hierarchy, level, taken(), new.value or "")))
-        if others:
-            target = ui.select(others, value=next(iter(others)), label="Other group")
-            button("Move there", change(lambda: edits.moved(hierarchy, level, taken(), labels[target.value])))
+    button("Split off", change, lambda: edits.split(hierarchy, level, taken(), new.value or ""))
+    if others:
+        target = ui.select(others, value=next(iter(others)), label="Other group")
+        button("Move there", change, lambda: edits.moved(hierarchy, level, taken(), labels[target.value]))
 
 
 def show_requirements(screen: Screen) -> None:
     """Show the bounds, adversaries and audiences of the project."""
     desk, project = screen.desk, screen.desk.project()
     content: dict[str, Any] = tomlkit.parse(screen.known).unwrap()
-    search, adversaries = content.get("search", {}), content.get("adversary", [])
-    bounds = read_bounds(search.get("require", []))
+    bounds = read_bounds(content.get("search", {}).get("require", []))
+    adversaries = content.get("adversary", [])
     audiences = [{**own, "require": read_bounds(own["require"])} for own in content.get("audience", [])]
 
     def check() -> None:
@@ -328,7 +314,7 @@ def show_requirements(screen: Screen) -> None:
         warn(*wrong)
         text("" if wrong else "Each bound can be met.", kind="good")
 
-    keeps = screen.checked(check)
+    ask = screen.checked(check)
     heading("Required of every release")
     text("" if bounds else "Nothing is required yet: the search then shows the whole front.")
     said = [f"{in_words(project, [bound])} ({bound})" for bound in bounds]
@@ -341,8 +327,7 @@ def show_requirements(screen: Screen) -> None:
     said = [f"{own['name']}: {in_words(project, own['require'])}" for own in audiences]
     _show_entries(screen, "Add the audience", ("audience",), audiences, said)
     heading("How it is recoded")
-    with controls():
-        _show_recoding(project, search, keeps)
+    _show_recoding(project, ask)
     text(f"All of this stands in {desk.path.name}, which the commands read.")
     screen.same_as(partial(command, "search", desk.path.name))
 
@@ -357,30 +342,30 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
             remove.props(f'flat dense no-caps aria-label="Remove: {place + 1}"')
     project = screen.desk.project()
     whom: Any = None
-    with controls():
-        if key == ("adversary",):
-            whom = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")
-        elif key == ("audience",):
-            whom = ui.input("Name")
-        bound = _bound_fields(project)
+    if key == ("adversary",):
+        whom = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")
+    elif key == ("audience",):
+        whom = screen.ask(ui.input, "Name")
+    bound = _bound_fields(project)
 
-        def add() -> None:
-            own, named = bound(), whom and whom.value
-            if whom is None:
-                made = list(dict.fromkeys([*entries, own]))
-            elif not named:
-                wanted = "known columns" if key == ("adversary",) else "a name"
-                raise ValueError(f"an {key[-1]} must have {wanted}, got none")
-            elif key == ("adversary",):
-                made = [*entries, {"known": named, "require": [own]}]
-            else:
-                # Another bound for the same name is of the same audience.
-                by_name = {one["name"]: one for one in entries}
-                before = by_name.get(named, {"name": named, "require": []})
-                made = [*{**by_name, named: {**before, "require": [*before["require"], own]}}.values()]
-            screen.write({key: made})
+    def add() -> None:
+        own, named = bound(), whom and whom.value
+        if whom is None:
+            made = list(dict.fromkeys([*entries, own]))
+        elif not named:
+            wanted = "known columns" if key == ("adversary",) else "a name"
+            raise ValueError(f"an {key[-1]} must have {wanted}, got none")
+        elif key == ("adversary",):
+            made = [*entries, {"known": named, "require": [own]}]
+        else:
+            # Another bound for the same name is of the same audience.
+            by_name = {one["name"]: one for one in entries}
+            before = by_name.get(named, {"name": named, "require": []})
+            made = [*{**by_name, named: {**before, "require": [*before["require"], own]}}.values()]
+        screen.typed.pop("Name", None)
+        screen.write({key: made})
 
-        button(words, add, first=whom is None)
+    button(words, add, first=whom is None)
 
 
 def _bound_fields(project: Project) -> Callable[[], str]:
@@ -416,23 +401,22 @@ def _bound_fields(project: Project) -> Callable[[], str]:
     return spelled
 
 
-def _show_recoding(project: Project, search: Mapping[str, Any], keeps: Callable[..., None]) -> None:
-    asked, usual = search.get("objectives", []), options.usual(project.sensitive)
-    goals = (options.measures_in(asked) if isinstance(asked, str) else asked) or usual
-    recoding = ui.select(RECODINGS, value=search.get("recoding", "full-domain"), label="Recoding")
-    limit = str(search.get("suppression", options.Settings.suppression))
-    rule = ui.input("Suppress at most: a share, or rows", value=limit).classes("wide")
-    rule.bind_visibility_from(recoding, "value", lambda chosen: chosen != "local")
+def _show_recoding(project: Project, ask: Callable[..., Any]) -> None:
+    search, usual = project.search, options.usual(project.sensitive)
+    goals = options.measures_in(search["objectives"]) if "objectives" in search else usual
     measures = {**{name: name for name in goals}, **told_measures()}
-    objectives = ui.select(measures, multiple=True, value=goals, label="Trade off").classes("wide")
-    suppressed = ui.select(SUPPRESSED, value=project.suppressed, label="Suppressed rows")
+    known, limit = [*RECODINGS][search.get("local", False)], search.get("suppression", options.Settings.suppression)
 
     def recoded(chosen: str) -> dict[tuple[str, ...], Any]:
         # The algorithm is of the other recoding. Where classes have levels of their own, nothing is suppressed.
         own = {"recoding": chosen, "suppression": None if chosen == "local" else rule.value, "algorithm": None}
         return {("search", key): value for key, value in own.items()}
 
-    keeps(recoding, read=recoded)
-    keeps(rule, "search", "suppression")
-    keeps(suppressed, "release", "suppressed")
-    keeps(objectives, "search", "objectives", read=lambda names: [] if names == usual else names)
+    def traded(names: list[str]) -> dict[tuple[str, ...], Any]:
+        return {("search", "objectives"): [] if names == usual else names}
+
+    recoding = ask(ui.select, "Recoding", recoded, options=RECODINGS, value=known)
+    rule = ask(ui.input, "Suppress at most: a share, or rows", ("search", "suppression"), value=limit)
+    rule.bind_visibility_from(recoding, "value", lambda chosen: chosen != "local")
+    ask(ui.select, "Trade off", traded, options=measures, multiple=True, value=goals)
+    ask(ui.select, "Suppressed rows", ("release", "suppressed"), options=SUPPRESSED, value=project.suppressed)

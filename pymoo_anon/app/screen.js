@@ -32,7 +32,9 @@
     spec.layer = spec.layer.filter((layer) => !empty.includes(layer.name));
     const made = await window.frontChart.embed(inside, spec, "vega-lite");
     await made.view.signal("shown", data.shown).runAsync();
-    window.frontChart.choose(made.view, inside, () => rows, (point) => emitEvent("point", point));
+    window.frontChart.choose(made.view, inside, () => rows, (point) => {
+      inside.dispatchEvent(new CustomEvent("point", { detail: point, bubbles: true }));
+    });
   }
 
   // A page that is filled anew keeps the focus, for whoever has no mouse. Keys that are typed meanwhile mean the old one.

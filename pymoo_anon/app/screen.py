@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from nicegui import ui
 
@@ -18,7 +18,9 @@ from pymoo_anon.study.project import change_project
 # Patterns of words for the project file and the command line, and words for the page.
 _ADVICE = {
     'replace "other" by': "give it at step 1 the role",
-    'suppressed = "drop" leaves them out': "step 3 can leave them out",
+    'suppressed = "drop" leaves (it|them) out': r"step 3 can leave \1 out",
+    "anyway='REASON', on the command line --anyway REASON,": 'a reason in "Release anyway, because"',
+    "pymoo-anon release .* --force": 'a release with the box "Replace"',
     r"suppression must be .* or 0 (where .*), as in .*": r'change "Suppress at most" to violating:0.01 or 0 \1',
     r"name one: --table NAME of .* file": "name one as Sheet or table, and choose the file again",
     r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",
@@ -34,6 +36,9 @@ _ADVICE = {
     r"not proven \(Ctrl-C\)": "not proven (stopped)",
 }
 
+#: Fills a part of the page, or does what a button says.
+Action: TypeAlias = Callable[..., object]
+
 # Seconds between two looks at the state of the work.
 _LOOK_SECONDS = 0.4
 
@@ -44,13 +49,12 @@ class Screen:
     Attributes:
         desk: The state that all pages share.
         chosen: What is chosen on this page alone, by name.
+        typed: Texts of this step that are not kept yet, by the label of their field.
         known: The content of the project file that the page shows.
-        on_point: Called with the row of a point that is clicked in a chart.
     """
 
     def __init__(self, desk: Desk, steps: Mapping[str, Callable[[Screen], None]], step: int) -> None:
-        self.desk, self.chosen = desk, dict[str, Any]()
-        self.on_point: Callable[[int], object] = lambda row: None
+        self.desk, self.chosen, self.typed = desk, dict[str, Any](), dict[str, Any]()
         self._steps = list(steps.items())  # The first one is before there is a project
         self._links: list[ui.button] = []
         self._file, self._step = desk.file, step
@@ -68,34 +72,35 @@ class Screen:
         change_project(self.desk.path, changes, self.known)
         self.show() if anew else self._note()
 
-    def keeps(
-        self,
-        field: Any,
-        *key: str,
-        read: Callable[[Any], Any] = lambda value: value,
-        then: Callable[[], object] = lambda: None,
-    ) -> None:
-        """Write a field into the project file when it is left.
+    def ask(self, kind: Any, label: str, into: Any = None, then: Action = lambda: None, **more: Any) -> Any:
+        """Make a field. Its value is written into the project file when it is left.
 
-        Its value is read for the key, or without a key for several changes.
+        It goes `into` a key, or becomes the changes that a function returns. A text stays when the page is filled anew.
         """
+        field = kind(label=label, **more)
 
         def keep() -> None:
-            if isinstance(field, ui.number):
+            if kind is ui.number:
                 # Otherwise it would show its least value a moment later, and the file another one.
                 field.sanitize()
-            value = field.value
-            made = read(int(value) if isinstance(value, float) and value.is_integer() else value)
-            self.write({key: made} if key else made, anew=False)
+            value = int(field.value) if isinstance(field.value, float) and field.value.is_integer() else field.value
+            self.write(into(value) if callable(into) else {into: value}, anew=False)
+            self.typed.pop(label, None)
             then()
 
-        # Unlike "blur", "change" comes before the click that ends the typing.
-        field.on_value_change(keep) if isinstance(field, ui.select) else field.on("change", keep)
+        if kind is ui.select:
+            return field.on_value_change(keep)
+        field.value = self.typed.get(label, field.value)
+        field.on_value_change(lambda event: self.typed.update({label: event.value}))
+        if into is not None:
+            # Unlike "blur", "change" comes before the click that ends the typing. It does not come for an older text.
+            field.on("change", keep).on("blur", lambda: keep() if label in self.typed else None)
+        return field
 
-    def checked(self, check: Callable[[], object]) -> Callable[..., None]:
-        """Show a check, and return a `keeps` that shows it anew."""
+    def checked(self, check: Action) -> Callable[..., Any]:
+        """Show a check, and return an `ask` that shows it anew."""
         place = self.part(check).props('role="status"')
-        return partial(self.keeps, then=lambda: self.part(check, place))
+        return partial(self.ask, then=lambda: self.part(check, place))
 
     def _note(self) -> None:
         self._seen, self.known = self.desk.state, self.desk.text
@@ -108,7 +113,7 @@ class Screen:
                 typed = ui.label().classes("typed").props("tabindex=0")
                 typed.bind_text_from({"make": make}, "make", lambda make: plain(make()))
 
-    def part(self, make: Callable[[], object], place: ui.element | None = None) -> ui.element:
+    def part(self, make: Action, place: ui.element | None = None) -> ui.element:
         """Fill a part of the page, now or after work that it needs."""
         place = ui.element("div").classes("part") if place is None else place
         place.clear()
@@ -125,7 +130,7 @@ class Screen:
         """Show another step, and let the browser go back to this one."""
         if push:
             ui.navigate.history.push(f"?step={step}")
-        self._step = step
+        self._step, self.typed = step, {}
         self.show()
 
     def build(self) -> None:
@@ -134,7 +139,6 @@ class Screen:
         ui.add_css(Path(__file__).with_name("screen.css"))
         ui.add_head_html('<script src="front.js" defer></script>')
         ui.on_exception(lambda error: _pop_up(error_text(error), "negative"))
-        ui.on("point", lambda event: self.on_point(int(event.args)))
         ui.on("step", lambda event: self.go_to(int(event.args), push=False))
         desk, folder = self.desk, plain(self.desk.folder.resolve().name)
         with ui.element("header"):
@@ -164,10 +168,9 @@ class Screen:
     def show(self) -> None:
         """Fill the page with the current step."""
         self._note()
-        self.on_point = lambda row: None
         if self._file != self.desk.file:
             # Nothing is left of another project.
-            self._file, self.chosen = self.desk.file, {}
+            self._file, self.chosen, self.typed = self.desk.file, {}, {}
         place = min(max(self._step, 1), len(self._links)) if self._file else 0
         for number, own in enumerate(self._links, start=1):
             own.props(f"aria-current={'step' if number == place else 'false'}")
@@ -179,7 +182,7 @@ class Screen:
             if 0 < place < len(self._links):
                 button("Next step", self.go_to, place + 1)
 
-    def _wait(self, place: ui.element, make: Callable[[], object], words: str, work: Callable[[], object]) -> None:
+    def _wait(self, place: ui.element, make: Action, words: str, work: Action) -> None:
         waits = self.desk.job.is_alive()
         job = self.desk.job if waits else self.desk.start(words, lambda job: work(), quiet=True)
         text("Other work is running: this is shown when it has ended." if waits else f"{words}.")
@@ -240,28 +243,18 @@ warn = partial(text, kind="warning")
 
 
 def show_rows(
-    titles: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    caption: str,
-    right: Collection[str] = (),
-    cells: Sequence[str | None] = (),
+    titles: Sequence[str], rows: Iterable[Sequence[Any]], caption: str, right: Collection[str] = ()
 ) -> ui.table:
-    """Show rows below titles, some on the right.
-
-    Templates of cells know all values of a row, c0 and so on, of which there may be more than titles.
-    """
+    """Show rows below titles, some on the right. A row is a dict of its place, "id", and c0 and so on."""
     columns = [
         {"name": f"c{i}", "field": f"c{i}", "label": plain(title), "align": "right" if title in right else "left"}
         for i, title in enumerate(titles)
     ]
-    values = [{f"c{i}": plain(str(cell)) for i, cell in enumerate(row)} for row in rows]
-    shown = ui.table(columns=columns, rows=[{"id": place, **own} for place, own in enumerate(values)])
-    for i, template in enumerate(cells):
-        if template is not None:
-            shown.add_slot(f"body-cell-c{i}", f'<q-td :props="props">{template}</q-td>')
+    made = ({f"c{i}": plain(str(cell)) for i, cell in enumerate(row)} for row in rows)
+    shown = ui.table(columns=columns, rows=[{"id": place, **row} for place, row in enumerate(made)])
     return shown.props(f'flat dense wrap-cells aria-label="{caption}"')
 
 
 def parts(field: ui.input) -> list[str]:
     """Return the texts between commas outside brackets in a field."""
-    return [part for part in measures_in(field.value or "") if part]
+    return [*filter(None, measures_in(field.value or ""))]

@@ -41,7 +41,8 @@ _HOST = "127.0.0.1"
 _CLOSE_SECONDS = 1
 
 # Headers of every answer. Nothing is loaded from elsewhere. NiceGUI runs texts of the server by `eval`, and Vue
-# compiles templates of tables by `Function`: the page does not work without unsafe-eval. Vega does, by its interpreter.
+# compiles the templates of its fields, tables and links by `Function`: no page works without unsafe-eval. Vega needs
+# none, by its interpreter.
 _HEADERS = {
     "content-security-policy": "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self' {sockets}; "

@@ -14,7 +14,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo_anon._files import check_free
 from pymoo_anon._messages import counted, error_text, examples
 from pymoo_anon.app.desk import Job
-from pymoo_anon.app.screen import Screen, button, controls, heading, in_steps, parts, show_rows, text, warn
+from pymoo_anon.app.screen import Screen, button, heading, in_steps, parts, show_rows, text, warn
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.less_lost import less_lost
@@ -61,21 +61,19 @@ def _draw(name: str, data: Any, shown: int = 0) -> None:
 def show_search(screen: Screen) -> None:
     """Show the options of a search, and its front."""
     desk, settings = screen.desk, screen.desk.project(decided=True).settings()
-    keeps = screen.checked(lambda: desk.project().settings().check())
+    ask = screen.checked(lambda: desk.project().settings().check())
     # Other work ends without a look at this page.
     is_searching = desk.job.is_alive() and desk.job.stops
     fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, settings.local)}
     text("The search finds the points between privacy and loss. As it stands it serves most tables.")
-    with controls():
-        chosen = settings.algorithm if settings.algorithm in fitting else None
-        keeps(ui.select(fitting, value=chosen, label="Algorithm"), "search", "algorithm")
-        limit = ui.number("Time limit in seconds", value=settings.time_limit, min=1, placeholder="none")
-        keeps(limit, "search", "time-limit")
-        keeps(ui.number("Seed", value=settings.seed, min=0, precision=0), "search", "seed")
-    with controls():
-        button("Search again" if desk.has(RECORD) else "Search", _start, screen, first=True)
-        if desk.has(JOURNAL) and not is_searching:
-            button("Go on with the search that did not end", _start, screen, True)
+    chosen = settings.algorithm if settings.algorithm in fitting else None
+    ask(ui.select, "Algorithm", ("search", "algorithm"), options=fitting, value=chosen)
+    limit: Any = {"value": settings.time_limit, "min": 1, "placeholder": "none"}
+    ask(ui.number, "Time limit in seconds", ("search", "time-limit"), **limit)
+    ask(ui.number, "Seed", ("search", "seed"), value=settings.seed, min=0, precision=0)
+    button("Search again" if desk.has(RECORD) else "Search", _start, screen, first=True)
+    if desk.has(JOURNAL) and not is_searching:
+        button("Go on with the search that did not end", _start, screen, True)
     ui.element("div").classes("front").props('id="growing"')
 
     def show_growing() -> None:
@@ -136,7 +134,7 @@ def show_front(screen: Screen) -> None:
         except ValueError as error:
             # A search came after it.
             warn(error_text(error))
-    ui.element("div").classes("front").props('id="points"')
+    place = ui.element("div").classes("front").props('id="points"')
     chart = _chart_of(front, None if choice is None else choice.row + 1)
     heading("The points")
     known = told_measures()
@@ -164,7 +162,7 @@ def show_front(screen: Screen) -> None:
         rows: list[int] = screen.chosen["rows"]
         choose([one for one in rows if one != row] if row in rows else [*rows, row][-_MOST_BESIDE:])
 
-    screen.on_point = toggle
+    place.on("point", lambda event: toggle(int(event.args["detail"])), ["detail"])
     table.on_select(lambda event: choose(sorted(int(own["c0"]) for own in event.selection)[-_MOST_BESIDE:]))
     choose([row for row in screen.chosen.get("rows", []) if row <= len(front)])
 
@@ -178,6 +176,8 @@ def _point_table(study: Study) -> ui.table:
         for place, why in enumerate(study.refusals())
     ]
     table = show_rows([*numbers, "cannot be released"], rows, "The points of the front", right=numbers)
+    # Not all of them fit side by side.
+    table.add_slot("header-selection")
     return table.classes("points").props("selection=multiple")
 
 
@@ -221,15 +221,14 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
 
         screen.desk.start("Comparing the points", work)
 
-    with controls():
-        bounds = ui.input("What must hold").props('hint="such as k>=5, l>=2"').bind_value(screen.chosen, "bounds")
-        ways: dict[str, dict[str, Any]] = {
-            "Choose the least loss of those that hold it": {},
-            "Choose the knee: beyond it every gain costs much more": {"knee": True},
-            **{f"Choose row {row}": {"row": row} for row in rows},
-        }
-        for words, how in ways.items():
-            button(words, pick, how, first=not how)
+    bounds = ui.input("What must hold").props('hint="such as k>=5, l>=2"').bind_value(screen.chosen, "bounds")
+    ways: dict[str, dict[str, Any]] = {
+        "Choose the least loss of those that hold it": {},
+        "Choose the knee: beyond it every gain costs much more": {"knee": True},
+        **{f"Choose row {row}": {"row": row} for row in rows},
+    }
+    for words, how in ways.items():
+        button(words, pick, how, first=not how)
     name = study.project.path.name
     screen.same_as(
         *(partial(lambda how: command("pick", name, require=parts(bounds), **how), how) for how in ways.values())
@@ -246,11 +245,11 @@ def show_release_step(screen: Screen) -> None:
     kept = {name: project.columns[name].reason or "" for name in project.with_role("keep")}
     reasons = {("columns", name, "reason"): why for name, why in kept.items() if not why}
     if len(reasons) > 1:
-        every = ui.input("Why all of these may leave as they stand").classes("wide")
-        screen.keeps(every, read=partial(dict.fromkeys, reasons), then=desk.changed)
+        every = "Why all of these may leave as they stand"
+        screen.ask(ui.input, every, partial(dict.fromkeys, reasons), desk.changed).classes("reason")
     for name, known in kept.items():
-        why = ui.input(f"Why {name} may leave as it stands", value=known).classes("wide")
-        screen.keeps(why, "columns", name, "reason")
+        why = screen.ask(ui.input, f"Why {name} may leave as it stands", ("columns", name, "reason"), value=known)
+        why.classes("reason")
     heading("Release")
     audiences = [*[None] * (desk.has(CHOICE) or not project.audiences), *project.audiences]
     released = [one.audience for one in study.releases]
@@ -258,15 +257,14 @@ def show_release_step(screen: Screen) -> None:
     audience = audience if audience in audiences else audiences[0]
     if project.audiences:
         names = {name: name or "the choice" for name in audiences}
-        chooser = ui.select(names, value=audience, label="Audience")
-        chooser.on_value_change(lambda event: screen.choose(audience=event.value))
+        ui.select(names, value=audience, label="Audience", on_change=lambda own: screen.choose(audience=own.value))
     # Earlier releases can be counted again, also where nothing is to be released.
     screen.part(partial(_show_release, screen, study, audience))
     if released:
         heading("Released")
         if audience in released:
             screen.part(partial(_show_released, study, audience))
-        screen.part(partial(_show_releases, screen, study))
+        _show_releases(screen, study)
         _show_report(screen, study, audience)
 
 
@@ -276,32 +274,31 @@ def _show_release(screen: Screen, study: Study, audience: str | None) -> None:
         if not desk.has(CHOICE):
             raise ValueError("No point is chosen yet: step 5 chooses one.")
         text(f"Row {study.choice.row + 1}: {study.choice.said}.")
-    with controls():
-        output = ui.input("File, if not the usual one").bind_value(chosen, "output")
-        anyway = ui.input("Release anyway, because", placeholder="only where it is refused").classes("wide")
-        anyway.bind_value(chosen, "anyway")
-        local = ui.checkbox("Every class at levels of its own, which loses less").bind_value(chosen, "local")
-        local.set_visibility(isinstance(study.problem, LatticeProblem))
-        force = ui.checkbox("Replace a release of this name")
+    output = ui.input("File, if not the usual one").bind_value(chosen, "output")
+    anyway = ui.input("Release anyway, because", placeholder="only where it is refused")
+    anyway.bind_value(chosen, "anyway")
+    local = ui.checkbox("Every class at levels of its own, which loses less").bind_value(chosen, "local")
+    local.set_visibility(isinstance(study.problem, LatticeProblem))
+    force = ui.checkbox("Replace a release of this name")
 
-        def asked() -> dict[str, Any]:
-            is_refined = bool(local.visible and local.value)
-            return {"output": output.value or None, "anyway": anyway.value or None, "local": is_refined}
+    def asked() -> dict[str, Any]:
+        is_refined = bool(local.visible and local.value)
+        return {"output": output.value or None, "anyway": anyway.value or None, "local": is_refined}
 
-        def make(job: Job) -> None:
-            given = asked()
-            # The fields may have changed the project.
-            own = desk.study.for_audience(audience)
-            if given["output"] is not None:
-                given["output"] = project.path.parent / given["output"]
-            # A wrong place is refused before any work.
-            target, paths = target_of(own, given["output"], None)
-            for path in (*paths, target.path or paths[0]):
-                desk.inside(path)
-            check_free(paths, bool(force.value))
-            own.release(**given, show=job.show)
+    def make(job: Job) -> None:
+        given = asked()
+        # The fields may have changed the project.
+        own = desk.study.for_audience(audience)
+        if given["output"] is not None:
+            given["output"] = project.path.parent / given["output"]
+        # A wrong place is refused before any work.
+        target, paths = target_of(own, given["output"], None)
+        for path in (*paths, target.path or paths[0]):
+            desk.inside(path)
+        check_free(paths, bool(force.value))
+        own.release(**given, show=job.show)
 
-        button("Release", desk.start, "Step 1 of 4: recoding and writing", make, first=True)
+    button("Release", desk.start, "Step 1 of 4: recoding and writing", make, first=True)
     screen.same_as(lambda: command("release", project.path.name, audience=audience, **asked()))
 
 
@@ -325,12 +322,16 @@ def _show_released(study: Study, audience: str | None) -> None:
 
 
 def _show_releases(screen: Screen, study: Study) -> None:
-    desk = screen.desk
-    if len(study.releases) > 1:
-        files = [*study.files, *(study.path_of(one) for one in study.releases)]
-        n, together = desk.once("together", "Comparing all releases", files, lambda: all_together(study))
-        if together is not None:
-            warn(f"Whoever has the {n} releases and links their rows sees {together}.")
+    desk, released = screen.desk, [*map(study.path_of, study.releases)]
+    # Another search of the table may have released it, too.
+    evidence = [file for path in released for file in path.parent.glob(f"*.{EVIDENCE}")]
+    files = [*study.files, *released, *evidence]
+
+    def show_together() -> None:
+        n, together = desk.once("together", "Comparing all releases", files, partial(all_together, study))
+        warn(f"Whoever has the {n} releases and links their rows sees {together}." if together else "")
+
+    screen.part(show_together)
     for file, broken in desk.found.get("verified", {}).items():
         text(f"{file.name}: {verdict_of(study, file, broken)}.", kind="warning" if broken else "good")
     button("Count all releases again", desk.start, "Counting", lambda job: {"verified": study.verify(job.show)})
@@ -340,23 +341,21 @@ def _show_releases(screen: Screen, study: Study) -> None:
 def _show_report(screen: Screen, study: Study, audience: str | None) -> None:
     desk, about = screen.desk, study.project.report
     heading("The report")
-    with controls():
-        for name in ("owner", "recipients", "purpose"):
-            screen.keeps(ui.input(ABOUT[name], value=about.get(name, "")).classes("wide"), "report", name)
-        size = ui.number("Size of the population", value=about.get("population_size"), min=1, precision=0)
-        screen.keeps(size.classes("wide"), "report", "population-size")
-    with controls():
-        external = ui.checkbox("Report for outsiders").bind_value(screen.chosen, "external")
-        force = ui.checkbox("Replace a report that is there")
+    for name in ("owner", "recipients", "purpose"):
+        screen.ask(ui.input, ABOUT[name], ("report", name), value=about.get(name, ""))
+    size: Any = {"value": about.get("population_size"), "min": 1, "precision": 0}
+    screen.ask(ui.number, "Size of the population", ("report", "population-size"), **size)
+    external = ui.checkbox("Report for outsiders").bind_value(screen.chosen, "external")
+    force = ui.checkbox("Replace a report that is there")
 
-        def write(job: Job) -> None:
-            own, is_external = desk.study.for_audience(audience), bool(external.value)
-            target = desk.inside(report_of(own, is_external))
-            check_free([target], bool(force.value))
-            own.report(target, external=is_external, show=job.show)
-            desk.report = target
+    def write(job: Job) -> None:
+        own, is_external = desk.study.for_audience(audience), bool(external.value)
+        target = desk.inside(report_of(own, is_external))
+        check_free([target], bool(force.value))
+        own.report(target, external=is_external, show=job.show)
+        desk.report = target
 
-        button("Write the report", desk.start, "Step 1 of 3: reading the front", write)
+    button("Write the report", desk.start, "Step 1 of 3: reading the front", write)
     if desk.report is not None and desk.report.is_file():
         text(f"Written: {desk.report.name}")
         ui.link("Open it alone, to print and sign it", "report", new_tab=True)

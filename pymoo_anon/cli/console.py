@@ -107,7 +107,8 @@ def tell_some(console: Console, words: str, names: Sequence[str]) -> None:
     """Print one line of words and as many names as fit."""
     from rich.cells import cell_len
 
-    lines = (f"{words}: {examples(names, plain, most)}" for most in range(len(names), 0, -1))
+    # No more names fit than characters.
+    lines = (f"{words}: {examples(names, plain, most)}" for most in range(min(len(names), console.width), 0, -1))
     first = next((line for line in lines if cell_len(line) <= console.width), f"{words}: {examples(names, plain, 1)}")
     tell(console, first)
 

@@ -63,9 +63,10 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
     with working("Reading the tables") as show:
         study = None if asked.project is None else Study.open(asked.project)
         columns = asked.quasi_identifiers if study is None else list(study.project.quasi_identifiers)
-        columns = columns or known_columns(asked.first, option="--quasi-identifier").columns
-        frames = dict(zip(names, map(table_at, files), strict=True))
-        columns = all_there(columns, nw.from_native(frames[names[0]]).collect_schema().names())
+        known = None if columns or is_project(asked.first) else known_columns(asked.first, option="--quasi-identifier")
+        first, columns = (table_at(asked.first), columns) if known is None else (known.frame, known.columns)
+        frames = {names[0]: first, names[1]: table_at(asked.second)}
+        columns = all_there(columns, nw.from_native(first).collect_schema().names())
         found, people = compare_sizes(frames, columns), []
         if study is not None:
             show("Counting queries and people")

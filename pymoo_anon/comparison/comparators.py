@@ -26,6 +26,9 @@ _CLOSE = 1e-9
 # The relative error of the logarithms of a tuple. `_log_ratios` has the proof.
 _LOG_ERROR = 2.0**-50
 
+# The relative error of two values and of their difference.
+_VALUE_ERROR = 2.0**-52
+
 #: The verdicts of the outcomes 0, 1, 2 and -1.
 VERDICTS = ("equal", "better", "incomparable", "worse")
 
@@ -127,8 +130,8 @@ class Comparator:
         return f"{type(self).__name__}()"
 
 
-def judged(indices: Floats, maximize: bool, tolerance: float = 0) -> Tournament:
-    """Return the tournament that the better index of each pair wins."""
+def judged(indices: Floats, maximize: bool, tolerance: float | Floats = 0) -> Tournament:
+    """Return the tournament that the better index of each pair wins. The tolerance may be one for each pair."""
     above = leads(indices) > tolerance
     wins = above if maximize else above.T
     return Tournament(indices, wins.astype(np.int8) - wins.T.astype(np.int8))
@@ -237,7 +240,8 @@ class Coverage(Comparator):
 class Spread(Comparator):
     """▶spr: the gains of tuples better off with the first.
 
-    In units of the property, summed up, from 0; higher is better (Dewri et al. 2009, section 5.3).
+    In units of the property, summed up, from 0; higher is better (Dewri et al. 2009, section 5.3). Gains are equal if
+    they differ by no more than the rounding of the values, where these are not whole.
 
     >>> Spread().index([2, 2, 3, 4, 5], [3, 2, 4, 2, 3]), Spread().index([3, 2, 4, 2, 3], [2, 2, 3, 4, 5])
     (4.0, 2.0)
@@ -249,7 +253,13 @@ class Spread(Comparator):
         aligned = align(vectors)
         values, counts = aligned.values, aligned.counts.astype(float)
         gained = [[total(np.maximum(own - other, 0), counts) for other in values] for own in values]
-        return judged(np.array(gained), self.maximize)
+        off = np.zeros((len(values), len(values)))
+        if (values % 1).any():
+            # A value is off by 2^-53 of itself, and so is a difference. Equal values have none.
+            for i, j in combinations(range(len(values)), 2):
+                sizes = np.where(values[i] == values[j], 0, np.abs(values[i]) + np.abs(values[j]))
+                off[i, j] = off[j, i] = _VALUE_ERROR * (sizes @ counts)
+        return judged(np.array(gained), self.maximize, off)
 
 
 class Hypervolume(Comparator):

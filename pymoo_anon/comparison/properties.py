@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -422,7 +423,7 @@ class TupleLoss(Property):
     def of_tuples(self, classes: EquivalenceClasses) -> Floats:
         domains = np.diff(classes.tuples.offsets)
         # A domain of one value has nothing to lose: 0 / 1.
-        losses = (_extents(classes) / np.maximum(domains - 1, 1)).sum(axis=1)
+        losses = sums_of_shares(_extents(classes), np.maximum(domains - 1, 1))
         losses[classes.suppressed] = len(domains)
         return _of_classes(classes, losses)
 
@@ -442,12 +443,14 @@ class TupleUtility(Property):
     maximize = True
 
     def of_tuples(self, classes: EquivalenceClasses) -> Floats:
-        utilities = (1 - (_extents(classes) + 1) / np.diff(classes.tuples.offsets)).sum(axis=1)
+        domains = np.diff(classes.tuples.offsets)
+        utilities = sums_of_shares(domains - 1 - _extents(classes), domains)
         utilities[classes.suppressed] = 0
         return _of_classes(classes, utilities)
 
     def best(self, tuples: DistinctTuples) -> float:
-        return float((1 - 1 / np.diff(tuples.offsets)).sum())
+        domains = np.diff(tuples.offsets)
+        return float(sums_of_shares(domains[np.newaxis] - 1, domains).item())
 
 
 def released(classes: EquivalenceClasses) -> tuple[Ints, Ints]:
@@ -479,6 +482,18 @@ def _values_in_class(classes: EquivalenceClasses, column: Any) -> tuple[Ints, In
 def _extents(classes: EquivalenceClasses) -> Ints:
     """Return the size of each cell's group, less one. (n_classes, n_attributes) int64 array."""
     return classes.extents[0][classes.cells]
+
+
+def sums_of_shares(parts: Ints, wholes: Ints) -> Floats:
+    """Return the sum of parts over wholes of each row, equal for equal sums. (n,) float array.
+
+    Sums of rounded shares would differ in their last bits, and people would be better off by a rounding.
+    """
+    unit = lcm(*wholes.tolist())
+    # Whole numbers beyond those of numpy are Python's.
+    kind: Any = np.int64 if unit * len(wholes) < 2**63 else object
+    found = sum(own.astype(kind) * (unit // whole) for own, whole in zip(parts.T, wholes.tolist(), strict=True))
+    return np.asarray(found / unit, dtype=float)
 
 
 def _of_classes(classes: EquivalenceClasses, values: Floats) -> Floats:

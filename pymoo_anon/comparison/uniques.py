@@ -168,7 +168,8 @@ def special_uniques(frame: Any, columns: Name | Sequence[Name], fraction: float 
     for own, _, new in _sets(coded, alone, largest):
         score = prod(n - size for size in range(len(own), most + 1))
         scores[new] += score
-        weights[new] += (2 ** (n - len(own)) - 1) / comb(n, len(own))
+        # Over 2 ** n, which would be beyond the floats for many columns. Only their ratios matter.
+        weights[new] += (2.0 ** -len(own) - 2.0**-n) / comb(n, len(own))
         shares[[*own]] += score * new.sum()
     found = np.zeros((2, len(sizes)))
     found[:, alone] = scores, _divided_risk(weights, n, int((sizes == 2).sum()), fraction)

@@ -23,7 +23,7 @@ from pymoo_anon.engine.classes import Column, EquivalenceClasses, groups_of, row
 from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.recount import Recount
-from pymoo_anon.table.domain_values import Name, day_of, is_day, read_numbers
+from pymoo_anon.table.domain_values import Name, day_of, is_day, is_number, read_numbers
 from pymoo_anon.table.generalization import HOW_RELEASED
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -87,16 +87,14 @@ def domain_numbers(hierarchy: Hierarchy) -> Floats | None:
 
 
 def _floats(domain: Sequence[Any]) -> list[float]:
-    """Return values as floats, NaN for codes, or nothing."""
-    try:
-        return [float(np.nan if re.match(r"0\d", str(value)) else str(value)) for value in domain]
-    except ValueError:
-        # The first value tells most categories from numbers.
-        for some in (domain[:1], domain):
-            numbers = [number for number in read_numbers(some, [1] * len(some))[0] if number is not None]
-            if len(numbers) < len(some) or any(re.match(r"0\d", str(value)) for value in some):
-                return []
-        return list(map(float, numbers))
+    """Return values as floats, or nothing where one is none or a code."""
+    numbers: Sequence[Any] = domain
+    # The first value tells most categories from numbers.
+    for some in () if all(map(is_number, domain)) else (domain[:1], domain):
+        numbers = read_numbers(some, [1] * len(some))[0]
+        if None in numbers or any(re.match(r"0\d", str(value)) for value in some):
+            return []
+    return list(map(float, numbers))
 
 
 # --- count queries ---------------------------------------------------------------------------------------------------
@@ -216,7 +214,8 @@ class CountQueries:
             name, hierarchy = columns[j]
             values, is_range, missing = [hierarchy.domain[place] for place in wanted], self._orders[j] is not None, ""
             if is_range and len(values) > 1 and values[-1] is None:
-                missing = f" or {label_words(values.pop())}"
+                # Rows without a value may have been left out.
+                missing = f" or {label_words(values.pop())}" * bool(self.table.tuples.totals(name)[wanted[-1]])
             first, last = label_words(values[0]), label_words(values[-1])
             others = f"{first} to {last}" if is_range else f"one of {len(wanted)} values such as {first}"
             parts.append(f"{name} {first if len(values) == 1 else others}{missing}")

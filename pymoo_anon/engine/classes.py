@@ -307,6 +307,20 @@ class EquivalenceClasses:
         return self.tuples.n_rows
 
     @property
+    def checked_maps(self) -> Ints:
+        """`maps` of full-domain generalizations.
+
+        Raises:
+            ValueError: The classes are joint ones.
+        """
+        if self.maps is None:
+            raise ValueError(
+                "classes must have cells for losses of cells, registers and background knowledge, got joint classes of "
+                "several releases"
+            )
+        return self.maps
+
+    @property
     def suppressed(self) -> Bools:
         """(n_classes,) Boolean array of the suppressed classes."""
         return ~self.kept
@@ -317,9 +331,8 @@ class EquivalenceClasses:
         if self.forest is not None:
             assert self.nodes is not None
             return self.forest.starts[:-1] + self.nodes
-        assert self.maps is not None
         tuples, cells = self.tuples, np.empty((len(self.sizes), len(self.tuples.domain_sizes)), dtype=np.int64)
-        _write_cells(self.maps, tuples.offsets, tuples.codes, self.representatives, self.starts, cells)
+        _write_cells(self.checked_maps, tuples.offsets, tuples.codes, self.representatives, self.starts, cells)
         return cells
 
     @cached_property
@@ -332,7 +345,7 @@ class EquivalenceClasses:
         """(n, m) int64 array: the number of values in each of m groups or nodes, less one."""
         if self.forest is not None:
             return self.forest.extents[np.newaxis]
-        return sums_of_groups(self.maps, self.tuples.offsets, np.ones(self.tuples.offsets[-1], dtype=np.int64)) - 1
+        return sums_of_groups(self.checked_maps, self.tuples.offsets, np.ones_like(self.tuples.marginals)) - 1
 
     @cached_property
     def held(self) -> Ints:
@@ -340,21 +353,20 @@ class EquivalenceClasses:
         tuples = self.tuples
         if self.forest is not None:
             return self.forest.held(tuples.offsets, tuples.marginals)[np.newaxis]
-        return sums_of_groups(self.maps, tuples.offsets, tuples.marginals)
+        return sums_of_groups(self.checked_maps, tuples.offsets, tuples.marginals)
 
     @cached_property
     def kept_rows(self) -> Ints:
         """(n, m) int64 array: the kept rows released as each group or node."""
         if self.forest is None:
-            tuples, rows = self.tuples, self.held.copy()
-            assert self.maps is not None
+            tuples, rows, maps = self.tuples, self.held.copy(), self.checked_maps
             if len(self) == 1:
                 values = tuples.offsets[:-1] + tuples.codes[self.representatives[~self.kept]]
-                cells, sizes = tuples.offsets[:-1] + self.maps[0, values], self.sizes[~self.kept]
+                cells, sizes = tuples.offsets[:-1] + maps[0, values], self.sizes[~self.kept]
                 np.subtract.at(rows[0], cells, sizes[:, np.newaxis])
             else:
                 own = self.representatives, self.starts, self.sizes, self.kept
-                _take_suppressed(rows, self.maps, tuples.offsets, tuples.codes, *own)
+                _take_suppressed(rows, maps, tuples.offsets, tuples.codes, *own)
             return rows
         rows, n = np.zeros_like(self.extents), np.where(self.kept, self.sizes, 0)
         np.add.at(rows, (self.generalizations[:, np.newaxis], self.cells), n[:, np.newaxis])
@@ -422,9 +434,8 @@ def groups_of(classes: EquivalenceClasses, j: int) -> Column:
     return Column(forest.places[a:b], forest.first[start:end], forest.stop[start:end], nodes[:, j] - start)
 
 
-def sums_of_groups(maps: Ints | None, offsets: Ints, weights: Ints) -> Ints:
+def sums_of_groups(maps: Ints, offsets: Ints, weights: Ints) -> Ints:
     """Sum an (n_codes,) array by group. (n, n_codes) int64 array, attribute after attribute."""
-    assert maps is not None
     sums = np.zeros(maps.shape, dtype=np.int64)
     # Loading compiled loops takes more memory than all else of a release, so one generalization does without.
     if len(maps) == 1:

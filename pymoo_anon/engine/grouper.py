@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,6 @@ _BEYOND_ALL = np.iinfo(np.int64).max
 
 # So many tuples tell well enough how to split the attributes.
 _SAMPLE = 10_000
-
-# Beyond this limit of suppressed tuples sizes are sorted and not tallied, so that a limit takes no memory of its own.
-_LONGEST_TALLY = 1 << 16
 
 
 def join_tree(codes: Ints, offsets: Ints) -> Tree:
@@ -117,48 +115,27 @@ class Workspace:
     values has 32 bits: grouping waits for memory, and so half as long.
     """
 
-    def __init__(self, tuples: DistinctTuples, tree: Tree) -> None:
-        self._tuples, self._tree = tuples, tree
-        n_distinct, n_nodes = len(tuples), len(tree.starts) - 1
+    def __init__(self, tuples: DistinctTuples, tree: Tree, columns: tuple[Hashable, ...]) -> None:
+        self.columns, self._tuples = columns, tuples
+        n_distinct, wanted = len(tuples), [tuples.columns[name] for name in columns]
+        n_entries = max([0, *(len(column.values) for column in wanted)])
         n_hashed = 1 << (2 * n_distinct - 1).bit_length()
-        n_slots = max(_FEWEST_SLOTS, n_hashed)
-        self._layers = self._first_layer()
-        self._numbers = Numbers(
-            ids=np.empty(tree.starts[-1], dtype=np.uint32),
-            n_ids=np.zeros(n_nodes, dtype=np.int64),
-            changed=np.empty(n_nodes, dtype=np.bool_),
-        )
+        layers = _first_layer(tuples, tree)
+        numbers = Numbers(np.empty(tree.starts[-1], dtype=np.uint32), np.empty(len(tree.starts) - 1, dtype=np.int64))
         self.slots = Slots(
-            marks=np.zeros(n_slots, dtype=np.uint32),
+            marks=np.zeros(max(_FEWEST_SLOTS, n_hashed), dtype=np.uint32),
             keys=np.empty(n_hashed, dtype=np.int64),
             base=np.ones(1, dtype=np.int64),
         )
-        self._scratch = Scratch(
+        self.scratch = Scratch(
             # A cell could not count the rows of a larger table. Its values are merged row by row.
             cells=np.zeros(_CELLS if tuples.n_rows < 1 << 32 else 0, dtype=np.uint32),
-            tally=np.zeros(0, dtype=np.int64),
+            tally=np.zeros(max([0, *(column.n_values for column in wanted)]), dtype=np.int64),
             members=np.empty(n_distinct + 1, dtype=np.int64),
-            values=np.empty(0, dtype=np.uint32),
-            counts=np.empty(0, dtype=np.int64),
-        )
-        self._columns: tuple[Hashable, ...] = ()
-        self.fit((), 0)
-
-    def fit(self, columns: tuple[Hashable, ...], limit: int) -> None:
-        """Lay out the arrays for these columns and this limit."""
-        longest = min(limit, _LONGEST_TALLY)
-        if self._columns == columns and longest < len(self._scratch.tally):
-            return
-        self._columns, wanted = columns, [self._tuples.columns[name] for name in columns]
-        longest = max([longest, *(column.n_values for column in wanted)])
-        n_entries = max([0, *(len(column.values) for column in wanted)])
-        self._scratch = self._scratch._replace(
-            tally=np.zeros(longest + 1, dtype=np.int64),
             values=np.empty(n_entries, dtype=np.uint32),
             counts=np.empty(n_entries, dtype=np.int64),
         )
-        self._entries = self._first_entries(wanted, n_entries)
-        n_classes = max(_BATCH_CLASSES, len(self._tuples))
+        n_classes = max(_BATCH_CLASSES, n_distinct)
         # There is room for one entry more, since an entry is written before it is known whether it counts.
         room = len(columns), 1 + max(_BATCH_ENTRIES, n_entries)
         self.output = Output(
@@ -169,57 +146,58 @@ class Workspace:
             values=np.empty(room, dtype=np.int64),
             value_counts=np.empty(room, dtype=np.int64),
         )
-        self.arrays = self._tree, self._layers, self._entries, self._numbers, self.slots, self._scratch, self.output
+        entries = _first_entries(wanted, n_entries, n_distinct, len(layers.counts))
+        self.arrays = tree, layers, entries, numbers, self.slots, self.scratch, self.output
 
     def classes(self, maps: Ints, starts: Ints, class_of: Ints | None, lease: _Lease) -> EquivalenceClasses:
         """Return the classes in the output, as views."""
         output, n, counted = self.output, starts[-1], {}
-        for c, name in enumerate(self._columns):
+        for c, name in enumerate(self.columns):
             own, end = output.value_starts[c, : n + 1], output.value_starts[c, n]
             n_values = self._tuples.columns[name].n_values
             counted[name] = ValueCounts(own, output.values[c, :end], output.value_counts[c, :end], n_values)
         classes = output.sizes[:n], output.representatives[:n], output.kept[:n]
         return EquivalenceClasses(self._tuples, maps, starts, *classes, counted, class_of, lease=lease)
 
-    def _first_layer(self) -> Layers:
-        """Make the distinct tuples layer 0, with room for other layers."""
-        tuples, tree = self._tuples, self._tree
-        n_distinct = len(tuples)
-        # Empty and then filled in part: memory that nobody writes costs nothing.
-        room = int((1 + _KEPT_LAYERS) * n_distinct)
-        layers = Layers(
-            # A chain of ever more general generalizations is not longer than they have groups.
-            starts=np.zeros(tuples.offsets[-1] + 2, dtype=np.int64),
-            left=np.empty(room, dtype=np.uint32),
-            right=np.empty(room, dtype=np.uint32),
-            counts=np.empty(room, dtype=np.int64),
-            tuples=np.empty(room, dtype=np.int64),
-        )
-        layers.starts[1] = n_distinct
-        layers.left[:n_distinct] = tree.left[-n_distinct:]
-        layers.right[:n_distinct] = tree.right[-n_distinct:]
-        layers.counts[:n_distinct] = tuples.counts
-        layers.tuples[:n_distinct] = np.arange(n_distinct)
-        return layers
 
-    def _first_entries(self, wanted: list[ValueCounts], n_entries: int) -> Entries:
-        """Return the tuples' value counts, with room for other layers."""
-        n_distinct, n_columns = len(self._tuples), len(wanted)
-        room = n_columns, int((1 + _KEPT_LAYERS) * n_entries)
-        entries = Entries(
-            n_values=np.array([column.n_values for column in wanted], dtype=np.int64),
-            starts=np.empty((n_columns, len(self._layers.counts) + 1), dtype=np.int64),
-            rows=np.empty(room, dtype=np.uint32),
-            values=np.empty(room, dtype=np.uint32),
-            counts=np.empty(room, dtype=np.int64),
-        )
-        for c, column in enumerate(wanted):
-            own = slice(len(column.values))
-            entries.starts[c, : n_distinct + 1] = column.starts
-            entries.rows[c, own] = np.repeat(np.arange(n_distinct), np.diff(column.starts))
-            entries.values[c, own] = column.values
-            entries.counts[c, own] = column.counts
-        return entries
+def _first_layer(tuples: DistinctTuples, tree: Tree) -> Layers:
+    """Make the distinct tuples layer 0, with room for other layers."""
+    n_distinct = len(tuples)
+    # Empty and then filled in part: memory that nobody writes costs nothing.
+    room = int((1 + _KEPT_LAYERS) * n_distinct)
+    layers = Layers(
+        # A chain of ever more general generalizations is not longer than they have groups.
+        starts=np.zeros(tuples.offsets[-1] + 2, dtype=np.int64),
+        left=np.empty(room, dtype=np.uint32),
+        right=np.empty(room, dtype=np.uint32),
+        counts=np.empty(room, dtype=np.int64),
+        tuples=np.empty(room, dtype=np.int64),
+    )
+    layers.starts[1] = n_distinct
+    layers.left[:n_distinct] = tree.left[-n_distinct:]
+    layers.right[:n_distinct] = tree.right[-n_distinct:]
+    layers.counts[:n_distinct] = tuples.counts
+    layers.tuples[:n_distinct] = np.arange(n_distinct)
+    return layers
+
+
+def _first_entries(wanted: list[ValueCounts], n_entries: int, n_distinct: int, n_rows: int) -> Entries:
+    """Return the tuples' value counts, with room for other layers."""
+    room = len(wanted), int((1 + _KEPT_LAYERS) * n_entries)
+    entries = Entries(
+        n_values=np.array([column.n_values for column in wanted], dtype=np.int64),
+        starts=np.empty((len(wanted), n_rows + 1), dtype=np.int64),
+        rows=np.empty(room, dtype=np.uint32),
+        values=np.empty(room, dtype=np.uint32),
+        counts=np.empty(room, dtype=np.int64),
+    )
+    for c, column in enumerate(wanted):
+        own = slice(len(column.values))
+        entries.starts[c, : n_distinct + 1] = column.starts
+        entries.rows[c, own] = np.repeat(np.arange(n_distinct), np.diff(column.starts))
+        entries.values[c, own] = column.values
+        entries.counts[c, own] = column.counts
+    return entries
 
 
 class Grouper:
@@ -293,12 +271,12 @@ class Grouper:
     def _batches(
         self, request: Request, columns: tuple[Hashable, ...], limit: int, below: int
     ) -> Iterator[EquivalenceClasses]:
-        try:
-            # Not asked before whether there is one: another thread may take the last one in between.
+        space = None
+        # Not asked before whether there is one: another thread may take the last one in between.
+        with suppress(IndexError):
             space = self._pool.pop()
-        except IndexError:
-            space = Workspace(self._tuples, self._tree)
-        space.fit(columns, limit)
+        if space is None or space.columns != columns:
+            space = Workspace(self._tuples, self._tree, columns)
         lease = _Lease(self._pool, space)
         done, n = 0, len(request.maps)
         # Invariant: the generalizations before `done` are grouped, and those of them that are asked for were yielded.
@@ -387,7 +365,7 @@ def group(done, limit, below, request, arrays):
             request.layers[i] = push(layer + 1, a, b, layers, entries, output)
         if len(request.asked) == 0 or request.asked[i]:
             sizes, kept = output.sizes[a:b], output.kept[a:b]
-            smallest = below if below > 0 else _smallest_kept(sizes, limit, scratch.tally)
+            smallest = below if below > 0 else _smallest_kept(sizes, limit)
             for c in range(len(sizes)):
                 kept[c] = sizes[c] >= smallest
             n_out += 1
@@ -429,32 +407,8 @@ def _make_classes(a, n_classes, layer, ids, layers, output):
 
 
 @kernel
-def _smallest_kept(sizes, limit, tally):
+def _smallest_kept(sizes, limit):
     """Return the smallest size that the limit keeps."""
-    if limit >= len(tally):
-        return _smallest_by_halves(sizes, limit)
-    # A class larger than the limit is always kept, so k is at most the smallest of them.
-    k = _BEYOND_ALL
-    for size in sizes:
-        if size <= limit:
-            tally[U(size)] += size
-        elif size < k:
-            k = size
-    total = np.int64(0)
-    # Invariant: `total` tuples are in classes smaller than `size`, no more than the limit.
-    for size in range(1, limit + 1):
-        total += tally[size]
-        if total > limit:
-            k = size
-            break
-    for size in range(limit + 1):
-        tally[size] = 0
-    return k
-
-
-@kernel
-def _smallest_by_halves(sizes, limit):
-    """Return the same k by bisection, without a tally."""
     low, high, total = np.int64(0), np.int64(0), np.int64(0)
     for size in sizes:
         total += size
@@ -463,7 +417,8 @@ def _smallest_by_halves(sizes, limit):
         return _BEYOND_ALL
     # Invariant: classes of at most `low` tuples hold no more than the limit, those of at most `high` do.
     while high - low > 1:
-        middle, total = (low + high) // 2, np.int64(0)
+        # Where classes are many, small ones already exceed the limit.
+        middle, total = min(2 * low + 1, (low + high) // 2), np.int64(0)
         for size in sizes:
             total += size if size <= middle else 0
         if total > limit:

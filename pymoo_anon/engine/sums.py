@@ -69,40 +69,50 @@ _MOST_KEPT = 1 << 16
 
 
 @kernel
-def add_pairs(a, b, c, d):
-    """Return the sum of the pairs (a, b) and (c, d)."""
-    high, low = add(a, b, c)
-    low += d
+def pair_of(number):
+    """Return a number as a pair."""
+    return np.float64(number), 0.0
+
+
+@kernel
+def add_pairs(x, y):
+    """Return the sum of two pairs."""
+    high, low = add(x[0], x[1], y[0])
+    low += y[1]
     total = high + low
     return total, low - (total - high)
 
 
 @kernel
-def multiply_pairs(a, b, c, d):
-    """Return the product of the pairs (a, b) and (c, d)."""
-    product = a * c
+def subtract_pairs(x, y):
+    """Return the difference of two pairs."""
+    return add_pairs(x, (-y[0], -y[1]))
+
+
+@kernel
+def multiply_pairs(x, y):
+    """Return the product of two pairs."""
+    product = x[0] * y[0]
     # Dekker's product: the products of the halves are exact.
-    shifted = _HALVES * a
-    a_front = shifted - (shifted - a)
-    shifted = _HALVES * c
-    c_front = shifted - (shifted - c)
-    a_rest, c_rest = a - a_front, c - c_front
-    low = ((a_front * c_front - product) + a_front * c_rest + a_rest * c_front) + a_rest * c_rest
-    low += a * d + b * c
+    shifted = _HALVES * x[0]
+    x_front = shifted - (shifted - x[0])
+    shifted = _HALVES * y[0]
+    y_front = shifted - (shifted - y[0])
+    x_rest, y_rest = x[0] - x_front, y[0] - y_front
+    low = ((x_front * y_front - product) + x_front * y_rest + x_rest * y_front) + x_rest * y_rest
+    low += x[0] * y[1] + x[1] * y[0]
     total = product + low
     return total, low - (total - product)
 
 
 @kernel
-def divide_pairs(a, b, c, d):
-    """Return the quotient of the pairs (a, b) and (c, d)."""
-    first = a / c
-    high, low = multiply_pairs(first, 0.0, c, d)
-    high, low = add_pairs(a, b, -high, -low)
-    second = high / c
-    third, fourth = multiply_pairs(second, 0.0, c, d)
-    high, low = add_pairs(high, low, -third, -fourth)
-    return add_pairs(first, 0.0, second, high / c)
+def divide_pairs(x, y):
+    """Return the quotient of two pairs."""
+    first = x[0] / y[0]
+    rest = subtract_pairs(x, multiply_pairs(pair_of(first), y))
+    second = rest[0] / y[0]
+    rest = subtract_pairs(rest, multiply_pairs(pair_of(second), y))
+    return add_pairs(pair_of(first), (second, rest[0] / y[0]))
 
 
 @kernel
@@ -113,51 +123,45 @@ def _near(number):
 
 
 @kernel
-def exp_pair(high, low, logs):
-    """Return the exponential of a pair, by a series."""
-    near, twos = _near(np.exp(high))
-    more, less = multiply_pairs(twos, 0.0, LOG_2[0], LOG_2[1])
-    more, less = add_pairs(more, less, logs[np.int64(near), 0], logs[np.int64(near), 1])
-    high, low = add_pairs(high, low, -more, -less)
-    # 1 + x + x^2/2 + x^3/6 in pairs; the rest is so small that a float says it.
-    square, less_of_square = multiply_pairs(high, low, high, low)
-    cube, less_of_cube = multiply_pairs(square, less_of_square, high, low)
-    cube, less_of_cube = multiply_pairs(cube, less_of_cube, _SIXTH[0], _SIXTH[1])
-    rest_of_series = square * square * (1 / 24 + high * (1 / 120 + high * (1 / 720 + high / 5040)))
-    found, rest = add_pairs(cube, less_of_cube, rest_of_series, 0.0)
-    found, rest = add_pairs(square / 2, less_of_square / 2, found, rest)
-    found, rest = add_pairs(high, low, found, rest)
-    found, rest = add_pairs(1.0, 0.0, found, rest)
-    found, rest = multiply_pairs(found, rest, near, 0.0)
-    factor = 2.0**twos
-    return found * factor, rest * factor
+def _log_of_near(near, twos, logs):
+    """Return the logarithm of what `_near` gives."""
+    return add_pairs(multiply_pairs(pair_of(twos), LOG_2), (logs[np.int64(near), 0], logs[np.int64(near), 1]))
 
 
 @kernel
-def log_pair(high, low, logs):
+def exp_pair(x, logs):
+    """Return the exponential of a pair, by a series."""
+    near, twos = _near(np.exp(x[0]))
+    x = subtract_pairs(x, _log_of_near(near, twos, logs))
+    # 1 + x + x^2/2 + x^3/6 in pairs; the rest is so small that a float says it.
+    square, high = multiply_pairs(x, x), x[0]
+    cube = multiply_pairs(multiply_pairs(square, x), _SIXTH)
+    rest = square[0] * square[0] * (1 / 24 + high * (1 / 120 + high * (1 / 720 + high / 5040)))
+    found = add_pairs((square[0] / 2, square[1] / 2), add_pairs(cube, pair_of(rest)))
+    found = add_pairs(pair_of(1.0), add_pairs(x, found))
+    found, factor = multiply_pairs(found, pair_of(near)), 2.0**twos
+    return found[0] * factor, found[1] * factor
+
+
+@kernel
+def log_pair(x, logs):
     """Return the logarithm of a positive pair, by a series."""
-    near, twos = _near(high)
+    near, twos = _near(x[0])
     factor = 2.0**twos
     # The difference is exact, as both are within one in a thousand of one another.
-    high, low = add_pairs(high / factor - near, 0.0, low / factor, 0.0)
-    high, low = divide_pairs(high, low, near, 0.0)
-    more, less = multiply_pairs(twos, 0.0, LOG_2[0], LOG_2[1])
-    more, less = add_pairs(more, less, logs[np.int64(near), 0], logs[np.int64(near), 1])
-    high, low = log_of_one_and(high, low)
-    return add_pairs(more, less, high, low)
+    beyond = add_pairs(pair_of(x[0] / factor - near), pair_of(x[1] / factor))
+    return add_pairs(_log_of_near(near, twos, logs), log_of_one_and(divide_pairs(beyond, pair_of(near))))
 
 
 @kernel
-def log_of_one_and(high, low):
+def log_of_one_and(x):
     """Return the logarithm of 1 plus a pair within 2^-10 of 0."""
     # x - x^2/2 + x^3/3 in pairs; the rest is so small that a float says it.
-    square, less_of_square = multiply_pairs(high, low, high, low)
-    cube, less_of_cube = multiply_pairs(square, less_of_square, high, low)
-    cube, less_of_cube = multiply_pairs(cube, less_of_cube, _THIRD[0], _THIRD[1])
+    square, high = multiply_pairs(x, x), x[0]
+    cube = multiply_pairs(multiply_pairs(square, x), _THIRD)
     tail = -1 / 4 + high * (1 / 5 + high * (-1 / 6 + high * (1 / 7 + high * (-1 / 8 + high / 9))))
-    found, rest = add_pairs(cube, less_of_cube, square * square * tail, 0.0)
-    found, rest = add_pairs(-square / 2, -less_of_square / 2, found, rest)
-    return add_pairs(high, low, found, rest)
+    found = add_pairs(cube, pair_of(square[0] * square[0] * tail))
+    return add_pairs(x, add_pairs((-square[0] / 2, -square[1] / 2), found))
 
 
 @kernel
@@ -165,7 +169,7 @@ def log_of(whole, logs):
     """Return the logarithm of a positive whole number as a pair."""
     if whole < len(logs):
         return logs[whole, 0], logs[whole, 1]
-    return log_pair(np.float64(whole), 0.0, logs)
+    return log_pair(pair_of(whole), logs)
 
 
 @kernel
@@ -176,12 +180,11 @@ def own_logs(counts, logs):
         if count < len(logs):
             high, low = logs[count, 2], logs[count, 3]
         else:
-            high, low = log_of(count, logs)
-            high, low = multiply_pairs(np.float64(count), 0.0, high, low)
+            high, low = multiply_pairs(pair_of(count), log_of(count, logs))
         # Rounding of the low parts is as small beside them as theirs beside the high parts.
         total, rest = add(total, rest, high)
         rest += low
-    return add_pairs(total, rest, 0.0, 0.0)
+    return add_pairs((total, rest), pair_of(0.0))
 
 
 def logs_up_to(most: int) -> Floats:
@@ -199,28 +202,27 @@ def _fill_logs(logs):
     """Compute the logarithms of whole numbers, each from smaller ones."""
     for whole in range(2, len(logs)):
         if whole % 2 == 0:
-            high, low = add_pairs(logs[whole // 2, 0], logs[whole // 2, 1], LOG_2[0], LOG_2[1])
+            log = add_pairs(log_of(whole // 2, logs), LOG_2)
         elif whole > 2 * _NEAR:
-            high, low = log_pair(np.float64(whole), 0.0, logs)
+            log = log_pair(pair_of(whole), logs)
         else:
-            high, low = _log_of_next(np.float64(whole), logs[whole - 1, 0], logs[whole - 1, 1])
-        logs[whole, 0], logs[whole, 1] = high, low
-        logs[whole, 2], logs[whole, 3] = multiply_pairs(np.float64(whole), 0.0, high, low)
+            log = _log_of_next(np.float64(whole), log_of(whole - 1, logs))
+        logs[whole, 0], logs[whole, 1] = log
+        logs[whole, 2], logs[whole, 3] = multiply_pairs(pair_of(whole), log)
     return logs
 
 
 @kernel
-def _log_of_next(whole, high, low):
+def _log_of_next(whole, log):
     """Return a whole number's logarithm from the one before.
 
     They differ by 2 (z + z^3/3 + z^5/5 + ...) with z = 1 / (2 whole - 1), at most 1/5.
     """
-    z, less = divide_pairs(1.0, 0.0, 2 * whole - 1, 0.0)
-    square, less_of_square = multiply_pairs(z, less, z, less)
-    power, less, odd = 2 * z, 2 * less, 1.0
-    while power > 1e-34:
-        more, rest = divide_pairs(power, less, odd, 0.0)
-        high, low = add_pairs(high, low, more, rest)
-        power, less = multiply_pairs(power, less, square, less_of_square)
+    z = divide_pairs(pair_of(1.0), pair_of(2 * whole - 1))
+    square = multiply_pairs(z, z)
+    power, odd = (2 * z[0], 2 * z[1]), 1.0
+    while power[0] > 1e-34:
+        log = add_pairs(log, divide_pairs(power, pair_of(odd)))
+        power = multiply_pairs(power, square)
         odd += 2
-    return high, low
+    return log

@@ -168,8 +168,10 @@ class Objective:
         """Check that this measure can measure a table.
 
         Raises:
-            ValueError: It cannot.
+            ValueError: It cannot, as where a column that it reads has no role.
         """
+        for column in self.reads(table.sensitive):
+            table.tuples.check_role(column, self)
 
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         """Return the least and the greatest value of any generalization."""
@@ -255,10 +257,6 @@ class ColumnObjective(Objective):
 
     def __init__(self, column: Hashable) -> None:
         self.column = checked_column(column)
-
-    def check(self, table: Microdata) -> None:
-        for column in self.reads(table.sensitive):
-            table.tuples.check_role(column, self)
 
     def _counts(self, classes: EquivalenceClasses) -> ValueCounts:
         return classes.columns[self.column]

@@ -258,8 +258,7 @@ class AdditiveLoss(Bounding):
         In a specialization a tuple has lost no more by generalization than here, so it has at least as much left.
         """
         tuples = classes.tuples
-        assert classes.maps is not None
-        left = self.left_by_value(tuples, classes.maps)[0]
+        left = self.left_by_value(tuples, classes.checked_maps)[0]
         cells = tuples.offsets[:-1] + tuples.codes[classes.representatives[below.small]]
         return (below.gone * left[cells].sum(axis=1)).sum(axis=1)
 

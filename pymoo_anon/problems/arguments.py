@@ -214,15 +214,11 @@ class Spelled(NamedTuple):
     """The parts of a spelled measure."""
 
     short: str  # Its short name
-    known: list[list[str]] | int | None = None  # The columns of each set, the size of any set, or None
+    known: list[list[str]] | any_of | None = None  # The columns of each set, or any of so many, or None
     column: str = ""  # The column that it reads, or nothing where none is named
 
     def __str__(self) -> str:
-        if self.known is None:
-            inside = ""
-        else:
-            known = any_of(self.known) if isinstance(self.known, int) else known_of(self.known)
-            inside = f"[{knowledge_text(known)}]"
+        inside = "" if self.known is None else f"[{knowledge_text(known_of(self.known))}]"
         return f"{self.short}{inside}{':' if self.column else ''}{self.column}"
 
 
@@ -232,7 +228,7 @@ def measure_in(text: str) -> Spelled:
     >>> measure_in('l[zip,age|"a,b"]:diagnosis')
     Spelled(short='l', known=[['zip', 'age'], ['a,b']], column='diagnosis')
     >>> measure_in("k[any 3]").known, measure_in("l:diagnosis").column, str(measure_in("k[zip, age]"))
-    (3, 'diagnosis', 'k[age,zip]')
+    (any_of(3), 'diagnosis', 'k[age,zip]')
     """
     found = _MEASURE.fullmatch(text.strip())
     if found is None:
@@ -240,7 +236,7 @@ def measure_in(text: str) -> Spelled:
         return Spelled(short, None, column)
     short, inside, column = found.groups(default="")
     if known := _ANY.fullmatch(inside.strip()):
-        return Spelled(short, int(known[1]), column)
+        return Spelled(short, any_of(int(known[1])), column)
     sets = [[""]]
     for token in _TOKEN.findall(inside):
         if token == "|":

@@ -495,27 +495,23 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
 class Memory:
     """Measured values of points, found by the bytes of x.
 
-    Several threads may share a memory, and all copies of a problem do. A pickle holds all points with their values.
+    Several threads may share a memory, and all copies of a problem do.
     """
 
-    def __init__(self, n_measures: int) -> None:
+    def __init__(self, n_measures: int, rows: Iterable[tuple[bytes, bytes]] = ()) -> None:
         # A file to which new points are written first.
         self.journal: Any = None
-        # Row of each point in the values. Rows beyond the last point are free.
-        self._rows: dict[bytes, int] = {}
-        self._values: Floats = np.empty((64, n_measures))
+        self._n_measures = n_measures
+        # The bytes of the values, by those of x.
+        self._rows: dict[bytes, bytes] = dict(rows)
         self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getstate__(self) -> dict[str, Any]:
-        with self._lock:
-            return {"rows": dict(self._rows), "values": self._values[: len(self._rows)].copy()}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Locks and journals belong to their process and are not in a pickle.
-        self._rows, self._values, self._lock, self.journal = state["rows"], state["values"], Lock(), None
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Locks and journals belong to their process.
+        return Memory, (self._n_measures, [*self._rows.items()])
 
     def missing(self, X: Array) -> Array:
         """Return the points that are not stored, each once."""
@@ -530,24 +526,15 @@ class Memory:
         keys = keys_of(X)
         with self._lock:
             new = [i for i, key in enumerate(keys) if key not in self._rows]
-            if not new:
-                return
-            begin, end = len(self._rows), len(self._rows) + len(new)
-            if end > len(self._values):
-                grown = np.empty((max(end, 2 * len(self._values)), self._values.shape[1]))
-                grown[:begin] = self._values[:begin]
-                self._values = grown
-            if self.journal is not None:
+            if new and self.journal is not None:
                 self.journal.remember([keys[i] for i in new], values[new])
-            self._values[begin:end] = values[new]
-            # Last and in one step, so that an interruption leaves free rows and no point without values.
-            self._rows.update(zip([keys[i] for i in new], range(begin, end), strict=True))
+            # In one step, so that an interruption leaves no part of them.
+            self._rows.update(zip([keys[i] for i in new], keys_of(values[new]), strict=True))
 
     def __getitem__(self, X: Array) -> Floats:
         """Return the (n, n_measures) values of stored points."""
-        keys = keys_of(X)
-        with self._lock:
-            return self._values[[self._rows[key] for key in keys]]
+        rows = bytearray().join([self._rows[key] for key in keys_of(X)])
+        return np.frombuffer(rows, dtype=float).reshape(len(X), self._n_measures)
 
 
 def plain_array(X: ArrayLike) -> Array:

@@ -67,26 +67,25 @@ class BitStringProblem(AnonymizationProblem):
         check_table(table)
         taxonomies = dict(taxonomies or {})
         table = _in_order_of_bits(table, dict(orders or {}), taxonomies)
-        sizes = np.array([hierarchy.n_values for hierarchy in table.quasi_identifiers.values()], dtype=np.int64)
-        if (sizes == 1).all():
+        offsets = table.tuples.offsets
+        self.bit_offsets = offsets - np.arange(len(offsets))
+        n_bits = int(self.bit_offsets[-1])
+        if n_bits == 0:
             raise ValueError("table must have a quasi-identifier with at least two values, got none")
         super().__init__(
             table,
             objectives,
-            n_var=int((sizes - 1).sum()),
-            xu=np.ones(int((sizes - 1).sum())),
+            n_var=n_bits,
+            xu=np.ones(n_bits),
             vtype=bool,
             suppression=suppression,
             constraints=constraints,
             elementwise_runner=elementwise_runner,
         )
         self.taxonomies = taxonomies
-        self.bit_offsets = np.concatenate([[0], np.cumsum(sizes - 1)])
-        self._sizes = sizes
         self._spans, self._merge_shares = self._trees()
-        self._firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         # Places of bits among the codes: every value of an attribute but the first follows a bit.
-        self._after_bit = np.setdiff1d(np.arange(sizes.sum()), self._firsts)
+        self._after_bit = np.setdiff1d(np.arange(offsets[-1]), offsets[:-1])
 
     @property
     def n_strings(self) -> int:
@@ -151,7 +150,7 @@ class BitStringProblem(AnonymizationProblem):
         (maps,), _ = self.group_maps(self._one(x, f"string of {self.n_var} bits"))
         groups: dict[str, Ints] = {}
         labels: dict[str, tuple[Hashable, ...]] = {}
-        parts = np.split(maps, self._firsts[1:])
+        parts = np.split(maps, self.table.tuples.offsets[1:-1])
         for (name, hierarchy), own in zip(self.table.quasi_identifiers.items(), parts, strict=True):
             groups[name] = own
             if name in self.taxonomies:
@@ -205,11 +204,12 @@ class BitStringProblem(AnonymizationProblem):
         return strings
 
     def group_maps(self, X: Bools) -> tuple[Ints, Ints]:
-        ones = np.zeros((len(X), int(self._sizes.sum())), dtype=np.int64)
+        offsets = self.table.tuples.offsets
+        ones = np.zeros((len(X), offsets[-1]), dtype=np.int64)
         ones[:, self._after_bit] = X
         maps = np.cumsum(ones, axis=1)
-        maps -= np.repeat(maps[:, self._firsts], self._sizes, axis=1)
-        return maps, maps[:, self._firsts + self._sizes - 1] + 1
+        maps -= np.repeat(maps[:, offsets[:-1]], np.diff(offsets), axis=1)
+        return maps, maps[:, offsets[1:] - 1] + 1
 
     def _variables(self, X: Bools) -> dict[Name, Ints]:
         return {name: X[:, self.bits_of(name)].sum(axis=1) + 1 for name in self.table.quasi_identifiers}

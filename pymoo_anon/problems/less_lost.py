@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 import numpy as np
 
+from pymoo_anon._messages import number
 from pymoo_anon.objectives.loss import GeneralLossMetric, attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.arguments import column_name
@@ -52,10 +51,15 @@ def _smaller_k(front: Front, choice: Choice, suppressed: str, lost: float) -> li
     if k is None or loss not in front.problem.measured:
         return []
     place = front.place_of(choice)
-    values, shares = front.values(k), front.values(loss) / front.table.tuples.codes.shape[1] / front.table.n_rows
+    values, rows = front.values(k), front.rows + 1
+    shares = front.values(loss) / front.table.tuples.codes.shape[1] / front.table.n_rows
     kept = [one for one in choice.requirements if not isinstance(one.objective, KAnonymity)]
+    required = max((one.bound for one in choice.requirements if one not in kept and one.at_least), default=0)
     fits = (shares < _LESS * lost) & (values < values[place])
     fits &= np.all([fits, *(one.keeps(front.values(one.objective)) for one in kept)], axis=0)
     places = sorted(np.flatnonzero(fits).tolist(), key=lambda place: -values[place])
-    found = (place for place in places if front.refusal(place, suppressed, kept) is None)
-    return [f"k = {values[place]:,.0f} (row {place + 1}, {shares[place]:.0%})" for place in islice(found, 1)]
+    found = next((place for place in places if front.refusal(place, suppressed, kept) is None), None)
+    if found is None:
+        return []
+    missed = f" in place of the required {number(required)}" if values[found] < required else ""
+    return [f"k = {values[found]:,.0f}{missed} (row {rows[found]}, {shares[found]:.0%})"]

@@ -223,8 +223,6 @@ class StringSpace:
         self.sizes = [int(own[:, 1].max()) for own in self.spans]
         # By attribute, since a table reads one column after the other.
         self._columns = [*map(np.ascontiguousarray, codes.T), np.zeros(len(codes), dtype=np.int64)]
-        # Free tables by their shape: new memory costs more than the work with it.
-        self._free: dict[tuple[int, ...], list[Floats]] = {}
         # The first bit of each attribute.
         self._offsets = np.cumsum([0, *(size - 1 for size in self.sizes)])
 
@@ -313,11 +311,10 @@ class StringSpace:
         fewest = self.n_rows - limit
         gain, n_read = nested_bound(table, shape, spans) - multiplier * fewest, len(ids) + _READ * table.size
         if gain <= need:
-            self.take_back(table)
             return Begun(gain, multiplier, None, n_read)
         if not 0 < limit < self.n_rows:
             return Begun(gain, multiplier, StringWalk(table, shape, spans, 0 if free else 3), n_read)
-        rows, changed = self.rows(ids, len(base), tabled, k), self._table(shape)
+        rows, changed = self.rows(ids, len(base), tabled, k), np.empty_like(table)
 
         def change(to: float) -> None:
             np.multiply(rows, to - multiplier, out=changed)
@@ -332,34 +329,17 @@ class StringSpace:
         within = float(np.ceil(self.average_multiplier() / 64)), self.largest_multiplier()
         steps = _STEPS if cuts else _FIRST_STEPS
         best, gain = _best_multiplier(bound, (multiplier, gain), within, need, steps)
-        change(best)
-        self.take_back(table)
         if gain <= need:
-            self.take_back(changed)
-            self.take_back(rows)
             return Begun(gain, best, None, n_read)
+        change(best)
         if not free and tabled[0] == self.none:
             return Begun(gain, best, StringWalk(changed, shape, spans, 3, rows, fewest), n_read)
         # Every path of the first attribute gets a multiplier of its own.
-        self.take_back(rows)
         return Begun(gain, best, StringWalk(changed, shape, spans, 0), n_read)
 
     def _shape(self, tabled: Sequence[int]) -> tuple[Ints, Ints]:
         shape = np.array([[self.sizes[a] for a in tabled], [len(self.spans[a]) for a in tabled]])
         return shape, np.concatenate([self.spans[a] for a in tabled])
-
-    def _table(self, shape: Ints) -> Floats:
-        try:
-            return self._free[tuple(shape[1].tolist())].pop()
-        except (KeyError, IndexError):
-            return np.empty(shape[1])
-
-    def take_back(self, table: Floats) -> None:
-        """Take back a table that is no longer read."""
-        self._free.setdefault(table.shape, []).append(table)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_free": {}}
 
     def classes(self, cuts: Mapping[int, Ints], k: int) -> tuple[Ints, Floats, int]:
         """Return ids and gains of classes, and the rows below k."""
@@ -390,7 +370,7 @@ class StringSpace:
         columns = [ids, *(self._columns[attribute] for attribute in tabled), self.counts]
         tuples: Any = np.column_stack([own[kept] for own in columns])
         shape, spans = self._shape(tabled)
-        table = self._table(shape)
+        table = np.empty(shape[1])
         fill_table(tuples, base, spans, worths, shape, float(k), float(saved), table)
         return table
 

@@ -214,7 +214,6 @@ class StoredLatticeProof(LatticeProof):
         tops = own.first_tops()
         done = np.zeros(problem.n_nodes, dtype=bool)
         self._nodes = NodeBounds(np.full((len(done), len(tops)), tops), own.first_bounds(), done)
-        self._scratches = [node_scratch(own.rules) for _ in range(problem.n_threads)]
         self._members: Members | None = None
         first = projections(problem.lengths, own.rules.strides, 2 if self.sweeps else 3)
         self._layer_sizes = layer_sizes(problem.lengths).astype(np.int64)
@@ -299,7 +298,8 @@ class StoredLatticeProof(LatticeProof):
     def _look(self, most_open: int, most: int) -> int:
         """Examine nodes until so many are open, and count them."""
         found = np.empty(most_open, dtype=np.int64)
-        groups = self.bounds.rules, self._nodes, self._front(), self._scratches[0]
+        rules = self.bounds.rules
+        groups = rules, self._nodes, self._front(), node_scratch(rules)
         start, end = self._position, min(self._position + most, len(self._ahead))
         self._position, n_open = find_open(self._ahead, start, end, found, *groups)
         self._open = found[:n_open]
@@ -347,22 +347,18 @@ class StoredLatticeProof(LatticeProof):
         self._position = 0
 
     def _screen(self, total: int, nodes: NodeBounds, members: Members) -> Ints:
+        rules, n_threads = self.bounds.rules, self.problem.n_threads
 
         def find(levels: range) -> Ints:
             found = np.empty(sum(self._rest_sizes[total - level] for level in levels), dtype=np.int64)
-            # Each of the threads has memory of its own.
-            scratch = self._scratches.pop()
-            try:
-                n = screen(total, levels[0], levels[-1], found, self.bounds.rules, nodes, members, scratch)
-            finally:
-                self._scratches.append(scratch)
+            n = screen(total, levels[0], levels[-1], found, rules, nodes, members, node_scratch(rules))
             return found[:n]
 
         lowest = max(total - len(self._rest_sizes) + 1, 0)
         levels = range(lowest, min(int(self.problem.lengths[0]), total) + 1)
-        if len(self._scratches) == 1 or self._layer_sizes[total] < _FEWEST_IN_THREADS:
+        if n_threads == 1 or self._layer_sizes[total] < _FEWEST_IN_THREADS:
             return find(levels)
-        with ThreadPoolExecutor(len(self._scratches)) as pool:
+        with ThreadPoolExecutor(n_threads) as pool:
             return np.concatenate(list(pool.map(find, [range(level, level + 1) for level in levels])))
 
     def _visit(self, nodes: Ints) -> None:

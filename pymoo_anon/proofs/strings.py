@@ -217,7 +217,6 @@ class StringSearch:
             made.append(_Part(min(part.gain, walk.found_gain - paid), (*part.cuts, path), part.multiplier))
         n_read += walk.n_read - before
         if told == DONE:
-            self.space.take_back(walk.table)
             part.walk = None
         return _Turn(made, string, part.floor if told == DONE else None, n_read)
 

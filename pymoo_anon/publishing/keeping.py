@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, listed, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.publishing.recoding import Recoding, complete_rows, lookup
+from pymoo_anon.publishing.recoding import Recoding, complete_rows, lookup, values_and_texts
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, label_text, meant, spelled
 from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of, distinct_rows, held, totals
 from pymoo_anon.table.generalization import Decoded
@@ -167,16 +167,14 @@ def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> F
         raise ValueError(
             f"round and clip must be whole for the whole numbers of column {name!r}, got {examples(parts)}"
         )
-    found = combinations_of(frame.select(nw.col(column), as_text(column).alias(key)).to_native(), [column, key]).columns
-    pairs = {text: own for own, text in zip(found[column], found[key], strict=True) if not is_missing(own)}
-    texts = own.texts(name, list(pairs.values()))
+    values = {text: value for value, text in values_and_texts(frame, column)}
+    texts = own.texts(name, list(values.values()))
     if whole and stays and (beyond := sorted({int(text) for text in texts if text and not _fits(int(text), dtype)})):
         raise ValueError(
             f"round and clip must give numbers that the type of column {name!r} holds, which is {dtype}, got "
             f"{examples(beyond)}; give the column a wider type"
         )
-    columns = {f"{key} known": list(pairs), f"{key} text": texts}
-    small = lookup(frame, columns, dict.fromkeys(columns, nw.String))
+    small = lookup(frame, {}, {f"{key} known": list(values), f"{key} text": texts})
     joined = frame.with_columns(as_text(column).alias(key)).join(
         small, left_on=key, right_on=f"{key} known", how="left"
     )
@@ -209,13 +207,13 @@ def _are_ends(clip: Any) -> bool:
     return bool(-inf < clip[0] <= clip[1] < inf)
 
 
-def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
-    """Refuse kept columns that may identify a person without a reason."""
+def check_reasons(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> None:
+    """Refuse kept columns that may identify a person, or give a quasi-identifier away, without a reason."""
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
         return
     # Loaded late: it reads the words of many languages.
-    from pymoo_anon.table.guesses import profiles_of
+    from pymoo_anon.table.guesses import Profile, decided_columns, profiles_of
 
     aliases = [source.alias(name) for name in unsaid]
     profiles = profiles_of(source.frame, aliases)
@@ -227,6 +225,17 @@ def check_reasons(source: Renamed, kept: Mapping[Name, Kept]) -> None:
         if replace(profiles[0], n_distinct=n, n_missing=0).is_nearly_unique:
             told = f"together they are nearly unique: {n:,} values in {profiles[0].n_rows:,} rows"
             dangers.append((unsaid, told))
+    known = {source.alias(name): name for name in table.quasi_identifiers}
+    for alias, name in known.items():
+        domain, rows = table.tuples.domains[name], table.tuples.totals(name)
+        held = np.flatnonzero(rows)
+        profiles.append(Profile.of(alias, [domain[place] for place in held], rows[held].tolist()))
+    # The mean of a class tells no more than the class.
+    asked = [alias for alias, name in zip(aliases, unsaid, strict=True) if not kept[name].mean]
+    person = None if table.person is None else source.alias(table.person)
+    for alias, other in decided_columns(source.frame, profiles, asked, person, [*known]).items():
+        told = f"the quasi-identifier {known[other]!r} decides it, so it tells of {known[other]!r} what a level hides"
+        dangers.append(([unsaid[aliases.index(alias)]], told))
     for names, danger in dangers:
         if danger is not None:
             what = "is released as it is" if len(names) == 1 else "are released as they are"
@@ -266,22 +275,18 @@ def averaged(
     names = [name for name, own in kept.items() if own.mean]
     if not names:
         return source
-    assert classes.class_of is not None
     rows = complete_rows(source, table)
     values = held(distinct_rows(rows, [source.alias(name) for name in table.quasi_identifiers]))
     # One number for all suppressed classes.
-    numbers = np.where(classes.kept, np.arange(len(classes.kept)), -1)[classes.class_of[0]]
+    numbers = np.where(classes.kept, np.arange(len(classes.kept)), -1)
     recoding = Recoding(source, table, made, classes, "mark", values)
     frame = held(recoding.with_class(rows, numbers))
     columns = frame.collect_schema().names()
     for name in names:
         column = source.alias(name)
         means = _means(frame, column, name, kept[name])
-        found: dict[str, list[Any]] = {
-            "known": list(means),
-            "mean": [np.format_float_positional(float(one), trim="-") for one in means.values()],
-        }
-        small = lookup(values, found, {"known": nw.Int64, "mean": nw.String})
+        texts = [np.format_float_positional(float(one), trim="-") for one in means.values()]
+        small = lookup(values, {"known": list(means)}, {"mean": texts})
         joined = frame.join(small, left_on="class", right_on="known", how="left")
         mean = nw.col("mean").cast(nw.Float64) if frame.collect_schema()[column].is_numeric() else nw.col("mean")
         frame = joined.with_columns(mean.alias(column)).select(columns)

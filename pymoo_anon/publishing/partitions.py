@@ -29,7 +29,6 @@ from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.problems.requirements import least_k
 from pymoo_anon.publishing.recoding import groups_by_text
 from pymoo_anon.publishing.release import (
-    Asked,
     RecountError,
     Release,
     broken_promises,
@@ -82,7 +81,7 @@ class _Work(NamedTuple):
             problem = LocalRecodingProblem(table, self.measures, self.constraints, method=self.method)
             # A worker has one core.
             problem.n_threads = 1
-            made = recode(own, problem, problem.x_of(max(2, least_k(self.constraints))), Asked())
+            made = recode(own, problem, problem.x_of(max(2, least_k(self.constraints))))
             found = made.counted_again(made.frame).claims.promised.tolist()
         except ValueError as error:
             return pd.DataFrame({**dict.fromkeys(aliases), _NOTE: [json.dumps({"refused": str(error)})]})
@@ -180,8 +179,8 @@ def _split_table(
 ) -> tuple[_Splits, int]:
     columns = {}
     for name, own in quasi_identifiers.items():
-        found = groups_by_text(source.frame, source.alias(name), name, own, np.arange(own.n_values))
-        columns[source.alias(name)] = name, own, dict(zip(found["known"], found["group"], strict=True))
+        alias = source.alias(name)
+        columns[alias] = name, own, groups_by_text(source.frame, alias, name, own, np.arange(own.n_values))
     splits: _Splits = {}
     todo, n_parts, n_rows = [0], 1, 0
     while todo:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -15,65 +16,57 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pymoo_anon._messages import examples
-from pymoo_anon.engine.classes import EquivalenceClasses
+from pymoo_anon._messages import examples, repeated
+from pymoo_anon.engine.classes import EquivalenceClasses, groups_of
 from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.domain_values import Name, is_missing
 from pymoo_anon.table.frames import (
     COUNT,
     Frame,
     Renamed,
-    as_text,
-    coded,
+    as_key,
     combinations_of,
     distinct_rows,
     fetched,
     in_ascending_order,
     missing,
 )
-from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
+from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints
 
 
-def lookup(frame: Frame, columns: Mapping[str, Sequence[Any]], schema: Mapping[str, Any]) -> Frame:
-    """Return a small table of another frame's kind."""
-    kind = frame.implementation
-    native = frame.to_native()
-    if kind.is_duckdb():
-        small = pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
-        sql_types = {nw.String: "VARCHAR", nw.Int64: "BIGINT"}
-        chosen = ", ".join(f'CAST("{name}" AS {sql_types[schema[name]]}) AS "{name}"' for name in columns)
-        # The query runs where the relation lives, and finds `small` among the variables of this function.
-        assert small is not None
-        return nw.from_native(native.query("pymoo_anon_released", f"SELECT {chosen} FROM small"))
-    if kind.is_pyspark() or kind.is_pyspark_connect():
-        spark_types = {nw.String: "string", nw.Int64: "bigint"}
-        types = ", ".join(f"`{name}` {spark_types[schema[name]]}" for name in columns)
-        return nw.from_native(native.sparkSession.createDataFrame(list(zip(*columns.values(), strict=True)), types))
-    if kind.is_ibis():
-        ibis_types = {nw.String: "string", nw.Int64: "int64"}
-        rows = list(zip(*columns.values(), strict=True))
-        return nw.from_native(
-            import_module("ibis").memtable(rows, schema={name: ibis_types[schema[name]] for name in columns})
-        )
-    if kind.is_pandas():
+def lookup(
+    frame: Frame,
+    numbers: Mapping[str, Sequence[int]],
+    texts: Mapping[str, Sequence[str | None]] = MappingProxyType({}),
+) -> Frame:
+    """Return a small table of another frame's kind, of whole numbers and texts."""
+    kind, native, columns = frame.implementation, frame.to_native(), {**numbers, **texts}
+
+    def typed(whole: Any, text: Any) -> dict[str, Any]:
+        return {**dict.fromkeys(numbers, whole), **dict.fromkeys(texts, text)}
+
+    if kind.is_pandas() or kind.is_duckdb():
         # A Series that is made as text keeps a gap; one that pandas 2 turns into text has a word there.
-        dtypes = {nw.String: "str", nw.Int64: "int64"}
-        own = {name: pd.Series(values, dtype=dtypes[schema[name]]) for name, values in columns.items()}
-        return nw.from_native(pd.DataFrame(own))
-    eager: Frame = nw.from_dict(dict(columns), dict(schema), backend=kind)
-    return eager.lazy() if isinstance(frame, nw.LazyFrame) else eager
-
-
-#: The Boolean column that tells which rows are suppressed.
-FLAG = "suppressed"
-
-# A key of several attributes is a whole number below this.
-_LARGEST_KEY = 2**62
+        dtypes = typed("int64", "str" if kind.is_pandas() else object)
+        small = pd.DataFrame({name: pd.Series(values, dtype=dtypes[name]) for name, values in columns.items()})
+        if kind.is_pandas():
+            return nw.from_native(small)
+        chosen = ", ".join(f'CAST("{name}" AS {own}) AS "{name}"' for name, own in typed("BIGINT", "VARCHAR").items())
+        # The query runs where the relation lives, and finds `small` among the variables of this function.
+        return nw.from_native(native.query("pymoo_anon_released", f"SELECT {chosen} FROM small"))
+    if kind.is_polars() or kind.is_pyarrow():
+        eager: Frame = nw.from_dict(columns, typed(nw.Int64, nw.String), backend=kind)
+        return eager.lazy() if isinstance(frame, nw.LazyFrame) else eager
+    rows = list(zip(*columns.values(), strict=True))
+    if kind.is_ibis():
+        return nw.from_native(import_module("ibis").memtable(rows, schema=typed("int64", "string")))
+    types = ", ".join(f"`{name}` {own}" for name, own in typed("bigint", "string").items())
+    return nw.from_native(native.sparkSession.createDataFrame(rows, types))
 
 
 class Recoding(NamedTuple):
@@ -81,132 +74,92 @@ class Recoding(NamedTuple):
 
     source: Renamed
     table: Microdata
-    generalization: Generalization | LocalGeneralization
+    generalization: Decoded
     classes: EquivalenceClasses
     suppressed: str  # Fate of the rows of suppressed classes, "mark" or "drop"
     values: Frame  # Holds every value of the quasi-identifiers, and is quick to read
 
     def applied(self, frame: Frame, names: Sequence[Name]) -> Frame:
         """Return columns and `COUNT` with labels as text, suppressed rows marked or dropped."""
-        if isinstance(self.generalization, LocalGeneralization):
-            frame = self._by_class(frame, self.generalization)
-        else:
-            frame = self._by_value(frame, self.generalization)
-        labels = {}
-        for j, name in enumerate(self.table.quasi_identifiers):
-            label = nw.col(f"label {j}")
-            if self.suppressed == "mark":
-                label = nw.when(nw.col(FLAG)).then(nw.lit(SUPPRESSED)).otherwise(label)
-            labels[name] = label.alias(self.source.alias(name))
+        kept, texts, labels = self.classes.kept.tolist(), {}, {}
+        for j, (name, own) in enumerate(label_texts(self.generalization.labels).items()):
+            cells = zip(groups_of(self.classes, j).cells.tolist(), kept, strict=True)
+            texts[f"label {j}"] = [own[cell] if is_kept else SUPPRESSED for cell, is_kept in cells]
+            labels[name] = nw.col(f"label {j}").alias(self.source.alias(name))
+        numbers = {"known": range(len(kept)), "kept": list(map(int, kept))}
+        frame = self.with_class(frame, np.arange(len(kept)))
+        frame = _left_joined(frame, lookup(self.values, numbers, texts), ["class"], ["known"])
         counts = [nw.col(COUNT)] if COUNT in frame.collect_schema().names() else []
-        frame = frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts, FLAG])
+        frame = frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts, "kept"])
         # Last, since it copies all columns.
-        return (frame.filter(~nw.col(FLAG)) if self.suppressed == "drop" else frame).drop(FLAG)
+        return (frame.filter(nw.col("kept") == 1) if self.suppressed == "drop" else frame).drop("kept")
 
-    def _by_value(self, frame: Frame, made: Generalization) -> Frame:
-        """Add the labels of whole columns, `label 0`, ..., and `FLAG`."""
-        frame = self._with_groups(frame, made.groups, label_texts(made.labels))
-        codes = self.table.tuples.codes
-        groups = np.stack([own[codes[:, j]] for j, own in enumerate(made.groups.values())], axis=1)
-        suppressed = groups[self.classes.representatives[~self.classes.kept]]
-        if len(suppressed) == 0:
-            return frame.with_columns(nw.lit(False).alias(FLAG))
-        frame = self._joined(frame, suppressed, made.n_groups, {"found": [1] * len(suppressed)}, {"found": nw.Int64})
-        return frame.with_columns((~nw.col("found").is_null()).alias(FLAG))
+    def with_class(self, frame: Frame, numbers: Ints) -> Frame:
+        """Add the `class` of each row by its number, known for each class."""
+        made, codes, hierarchies = self.generalization, self.table.tuples.codes, self.table.quasi_identifiers
+        if isinstance(made, Generalization):
+            groups, rows = made.groups, self.classes.representatives
+        else:
+            assert self.classes.class_of is not None
+            # Each value is a group of its own.
+            groups = {name: np.arange(own.n_values) for name, own in hierarchies.items()}
+            rows, numbers = np.arange(len(codes)), numbers[self.classes.class_of[0]]
+        known = {f"known {j}": own[codes[rows, j]].tolist() for j, own in enumerate(groups.values())}
+        small = lookup(self.values, {**known, "class": numbers.tolist()})
+        return _left_joined(
+            self._with_groups(frame, groups), small, [f"group {j}" for j in range(len(groups))], list(known)
+        )
 
-    def _by_class(self, frame: Frame, made: LocalGeneralization) -> Frame:
-        """Add the labels of each row's class, and `FLAG`."""
-        texts = label_texts(made.labels)
-        labels = {
-            f"label {j}": [texts[name][node] for node in nodes]
-            for j, (name, nodes) in enumerate(zip(texts, made.nodes.T.tolist(), strict=True))
-        }
-        frame = self.with_class(frame, made.class_of)
-        # There are fewer classes than tuples: the texts of a class are handed over once.
-        columns = {"known": list(range(len(made.nodes))), **labels, "kept": made.kept.astype(np.int64).tolist()}
-        schema = {"known": nw.Int64, **dict.fromkeys(labels, nw.String), "kept": nw.Int64}
-        frame = frame.join(lookup(self.values, columns, schema), left_on="class", right_on="known", how="left")
-        return frame.with_columns((nw.col("kept") == 0).alias(FLAG))
-
-    def with_class(self, frame: Frame, class_of: Ints) -> Frame:
-        """Add the `class` of each row, known for each distinct tuple."""
-        tuples = self.table.tuples
-        # Each value is its own group, without a label.
-        values = {name: np.arange(n) for name, n in zip(self.table.quasi_identifiers, tuples.domain_sizes, strict=True)}
-        frame = self._with_groups(frame, values, {name: [""] * len(own) for name, own in values.items()})
-        frame = frame.drop([f"label {j}" for j in range(len(values))])
-        numbers = {"class": class_of.tolist()}
-        return self._joined(frame, tuples.codes, tuples.domain_sizes, numbers, {"class": nw.Int64})
-
-    def _with_groups(
-        self, frame: Frame, groups: Mapping[Name, Ints], texts: Mapping[Name, Sequence[str | None]]
-    ) -> Frame:
-        """Add groups and labels of the quasi-identifiers, `group j` and `label j`."""
+    def _with_groups(self, frame: Frame, groups: Mapping[Name, Ints]) -> Frame:
+        """Add the groups of the quasi-identifiers, `group 0`, ...."""
         # Values are joined by their text: it is compared alike in every engine.
-        keys = [as_text(self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
-        known = []
-        for name, own in groups.items():
-            found = groups_by_text(self.values, self.source.alias(name), name, self.table.quasi_identifiers[name], own)
-            known.append({**found, "label": [texts[name][group] for group in found["group"]]})
+        keys = [as_key(frame, self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
+        hierarchies, source = self.table.quasi_identifiers, self.source
+        known = [groups_by_text(self.values, source.alias(n), n, hierarchies[n], own) for n, own in groups.items()]
         frame, columns = _with_known(frame.with_columns(keys), known), []
         for j, (name, own) in enumerate(groups.items()):
-            domain, group, label = self.table.quasi_identifiers[name].domain, nw.col(f"group {j}"), nw.col(f"label {j}")
+            domain, group = hierarchies[name].domain, nw.col(f"group {j}")
             if None in domain:
-                there, missing_group = ~missing(frame, self.source.alias(name)), int(own[domain.index(None)])
+                gap = nw.lit(int(own[domain.index(None)]))
                 # pandas 2 warns where a second branch does not fit into the first: the column with gaps stands first.
-                group = nw.when(there).then(group).otherwise(nw.lit(missing_group))
-                label, word = nw.when(there).then(label), texts[name][missing_group]
-                label = label if word is None else label.otherwise(nw.lit(word, nw.String))
-            columns += [group.cast(nw.Int64).alias(f"group {j}"), label.alias(f"label {j}")]
+                group = nw.when(~missing(frame, source.alias(name))).then(group).otherwise(gap)
+            columns.append(group.cast(nw.Int64).alias(f"group {j}"))
         # All columns at once, as an engine looks at every step so far for each further one.
         return frame.with_columns(columns)
 
-    def _joined(
-        self,
-        frame: Frame,
-        groups: Ints,
-        n_groups: tuple[int, ...],
-        columns: Mapping[str, Sequence[Any]],
-        schema: Mapping[str, Any],
-    ) -> Frame:
-        """Join columns known for each combination of groups."""
-        keys, expressions = _packed(groups, n_groups)
-        named = {f"known {i}": key.tolist() for i, key in enumerate(keys)}
-        small = lookup(self.values, {**named, **columns}, {**dict.fromkeys(named, nw.Int64), **schema})
-        frame = frame.with_columns([own.alias(f"cell {i}") for i, own in enumerate(expressions)])
-        return _left_joined(frame, small, [f"cell {i}" for i in range(len(keys))], list(named))
+
+def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, own: Ints) -> dict[str, int]:
+    """Return the group of each value of a column, by its text."""
+    values = values_and_texts(frame, column)
+    groups = own[fitted(name, hierarchy, [value for value, _ in values])[1]].tolist()
+    pairs = list(dict.fromkeys(zip((text for _, text in values), groups, strict=True)))
+    if twice := repeated(text for text, _ in pairs):
+        raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
+    return dict(pairs)
 
 
-def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, own: Ints) -> dict[str, list[Any]]:
-    """Return the texts of a column's values, `known`, and the `group` of each."""
+def values_and_texts(frame: Frame, column: str) -> list[tuple[Any, str]]:
+    """Return the values of a column with their texts, without missing ones."""
     key = "key"
     # An engine groups texts that it has made slowly, so each is made of a distinct value.
-    values = fetched(distinct_rows(frame, [column]).select(nw.col(column), as_text(column).alias(key)))
+    values = fetched(distinct_rows(frame, [column]).select(nw.col(column), as_key(frame, column).alias(key)))
     found = combinations_of(values.to_native(), [column, key]).columns
-    positions, held = coded(found[column])
-    present = [value for value in held if value is not None]
-    _, places = fitted(name, hierarchy, present)
-    groups = np.append(own[places], -1)[np.minimum(positions, len(present))]
-    keys = pd.DataFrame({"known": found[key].astype(object), "group": groups})[groups >= 0].drop_duplicates()
-    if twice := keys.known[keys.known.duplicated()].unique().tolist():
-        raise ValueError(f"column {name!r} must hold values that differ as text, got several of {examples(twice)}")
-    return {"known": keys.known.tolist(), "group": keys.group.tolist()}
+    return [pair for pair in zip(found[column], found[key], strict=True) if not is_missing(pair[0])]
 
 
-def _with_known(frame: Frame, known: Sequence[Mapping[str, list[Any]]]) -> Frame:
-    """Join the known groups and labels of each key."""
-    schema = {"known": nw.String, "group": nw.Int64, "label": nw.String}
+def _with_known(frame: Frame, known: Sequence[Mapping[str, int]]) -> Frame:
+    """Join the known groups of each key."""
     if not frame.implementation.is_duckdb():
         for j, own in enumerate(known):
-            small = lookup(frame, own, schema).rename({one: f"{one} {j}" for one in schema})
+            small = lookup(frame, {f"group {j}": [*own.values()]}, {f"known {j}": [*own]})
             frame = _left_joined(frame, small, [f"key {j}"], [f"known {j}"])
         return frame
     # One query: DuckDB reads all steps so far again for each further one.
-    rows = {"place": [j for j, own in enumerate(known) for _ in own["known"]]}
-    rows |= {one: [value for own in known for value in own[one]] for one in schema}
-    small = lookup(frame, rows, {"place": nw.Int64, **schema}).to_native()
+    numbers = {"place": [j for j, own in enumerate(known) for _ in own]}
+    numbers["group"] = [group for own in known for group in own.values()]
+    small = lookup(frame, numbers, {"known": [text for own in known for text in own]}).to_native()
     assert small is not None
-    columns = [f'known_{j}."group" AS "group {j}", known_{j}.label AS "label {j}"' for j in range(len(known))]
+    columns = [f'known_{j}."group" AS "group {j}"' for j in range(len(known))]
     joins = [
         f'LEFT JOIN small AS known_{j} ON known_{j}.place = {j} AND known_{j}.known = own."key {j}"'
         for j in range(len(known))
@@ -261,7 +214,7 @@ def unrolled(frame: Frame) -> Frame:
         return nw.from_native(native.selectExpr("*", f"explode(sequence(1L, {COUNT})) AS again"))
     if kind.is_ibis():
         most = int(native[COUNT].max().execute())
-        again = lookup(frame, {"again": range(most)}, {"again": nw.Int64}).to_native()
+        again = lookup(frame, {"again": range(most)}).to_native()
         # Not every database can unnest, and a join keeps no order.
         joined = nw.from_native(native.join(again, again["again"] < native[COUNT]))
         return in_ascending_order(joined, [name for name in native.columns if name != COUNT])
@@ -273,21 +226,3 @@ def unrolled(frame: Frame) -> Frame:
         columns = {name: column.array.take(places) for name, column in native.items() if name != COUNT}
         return nw.from_native(pd.DataFrame(columns, copy=False))
     return frame[places]
-
-
-def _packed(groups: Ints, n_groups: tuple[int, ...]) -> tuple[list[Ints], list[Any]]:
-    """Pack groups of several attributes into few numbers, as arrays and as expressions."""
-    arrays: list[Ints] = []
-    expressions: list[Any] = []
-    room = 0
-    for j, n in enumerate(n_groups):
-        own = nw.col(f"group {j}")
-        if arrays and room * n < _LARGEST_KEY:
-            arrays[-1] = arrays[-1] * n + groups[:, j]
-            expressions[-1] = expressions[-1] * n + own
-            room *= n
-        else:
-            arrays.append(groups[:, j])
-            expressions.append(own)
-            room = n
-    return arrays, expressions

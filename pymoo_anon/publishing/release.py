@@ -96,9 +96,7 @@ class Release:
         said = ["What was promised holds."]
         if self.exceptions:
             said.append(f"Released anyway, although {listed(self.exceptions)}: {self.anyway}.")
-        names = [*map(column_name, self.dropped)]
-        names[_NAMED:] = [f"{len(names) - _NAMED} more"] if len(names) > _NAMED else []
-        gone = [f"Dropped: {listed(names)}."] if names else []
+        gone = [f"Dropped: {listed(map(column_name, self.dropped), _NAMED)}."] if self.dropped else []
         return " ".join([*said, *self.reaches, said_of(self.columns, self.uniqueness), *gone])
 
     def _repr_html_(self) -> str:
@@ -141,10 +139,10 @@ def release(
         x: Chosen point, with its requirements as promises, or an (n_var,) array such as a row of `res.X`.
         drop: Columns that are left out. The person column always is.
         keep: Columns without a role that are released as they are, or a dict of them that says why each is kept: a
-            reason is asked for where a column looks like an identifier, holds dates or coordinates, or is nearly
-            unique, alone or with others that have none. A `Kept` in place of the reason makes the column coarser:
-            rounded, clipped, at a level of a hierarchy, or the mean of each class. Every column has to have a role, or
-            stand in `drop` or `keep`.
+            reason is asked for where a column looks like an identifier, holds dates or coordinates, is decided by a
+            quasi-identifier, or is nearly unique, alone or with others that have none. A `Kept` in place of the reason
+            makes the column coarser: rounded, clipped, at a level of a hierarchy, or the mean of each class. Every
+            column has to have a role, or stand in `drop` or `keep`.
         suppressed: What becomes of suppressed rows: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
         recoding: "local" refines a point that has levels for whole columns, as `refine` does: no cell is coarser, and
             what single classes hold is kept. The claims promise what the point holds; of a measure over all classes,
@@ -164,18 +162,8 @@ def release(
             As `RecountError`: the recount does not hold what was promised. As `RefinementError`: recoding="local"
             would make worse what the point holds.
     """
-    made = recode(frame, problem, x, Asked(drop, keep, suppressed, recoding, anyway))
+    made = recode(frame, problem, x, drop=drop, keep=keep, suppressed=suppressed, recoding=recoding, anyway=anyway)
     return made.counted_again(made.frame)
-
-
-class Asked(NamedTuple):
-    """Arguments of `release`."""
-
-    drop: Name | Sequence[Name] = ()
-    keep: Name | Sequence[Name] | Mapping[Name, str | Kept | None] = ()
-    suppressed: str = "mark"
-    recoding: str | None = None
-    anyway: str | None = None
 
 
 class Promise(NamedTuple):
@@ -215,11 +203,12 @@ class Recoded:
     """A table that is recoded, and not counted again yet."""
 
     problem: AnonymizationProblem
-    x: ArrayLike
-    requirements: tuple[Constraint, ...]  # Requirements of the choice that the point meets
+    promises: list[Promise]  # Of the measures, and of the requirements of the choice that the point meets
     columns: pd.DataFrame  # The columns of the table, as `Release` has them
-    asked: Asked  # How it was recoded
-    exceptions: tuple[str, ...]  # Unmet requirements, released for a reason
+    recoding: str | None  # "local" where the point was refined, else None
+    anyway: str | None  # Reason for releasing what breaks a promise
+    exceptions: list[str]  # Unmet requirements, released for this reason
+    _kept: Mapping[Name, Kept]
     _recoding: Recoding
     _complete: Renamed  # The rows of the original that the table was made of
     _are_few: bool  # Whether rows are recoded and counted once that agree, as many do
@@ -271,22 +260,21 @@ class Recoded:
             raise self._refusal(broken)
         # A row that is marked may be alone, too, as may be one person's marked rows.
         persons = KAnonymity(self.problem.table.person)
-        alone |= self.asked.suppressed == "mark" and marked_value(persons, self._recoding.classes) < 2
-        missed = dict.fromkeys(([_missed(self.problem.default_constraint, 1)] if alone else []) + [*self.exceptions])
-        if alone and self.asked.anyway is None:
+        alone |= self._recoding.suppressed == "mark" and marked_value(persons, self._recoding.classes) < 2
+        missed = dict.fromkeys(([_missed(self.problem.default_constraint, 1)] if alone else []) + self.exceptions)
+        if alone and self.anyway is None:
             raise ValueError(f"the release misses what is required: {listed(missed)}; {ANYWAY}")
-        promised = dict.fromkeys([*self.problem.measured, *(one.objective for one in self.requirements)])
         return Release(
             written,
             claims,
             self.columns,
             uniqueness_of(again, self.columns),
             self.n_suppressed,
-            self.asked.suppressed,
-            self.asked.anyway if missed else None,
+            self._recoding.suppressed,
+            self.anyway if missed else None,
             tuple(missed),
-            self.asked.recoding,
-            tuple(reaches_of(promised)),
+            self.recoding,
+            tuple(reaches_of(one.measure for one in self.promises)),
             tuple(name for name in self._recoding.source.names if name not in self._released),
         )
 
@@ -304,25 +292,26 @@ class Recoded:
         return self._counted(frames.renamed(written))[0]
 
     def _counted(self, written: Renamed) -> tuple[pd.DataFrame, bool]:
-        names = list(self.problem.table.quasi_identifiers)
-        promises = promises_of(dict(zip(self.problem.measured, self._found(), strict=True)), self.requirements)
-        sensitive = self.problem.table.sensitive
-
-        def read_by(measures: Iterable[Objective]) -> list[Name]:
-            found = (name for one in measures for name in one.reads(sensitive))
-            return [name for name in dict.fromkeys(found) if name not in names]
-
-        single, joint = ([one.measure for one in promises if one.measure.joint == own] for own in (False, True))
-        linked = linked_rows(self._recoding, self.problem, self._complete, read_by(joint)) if joint else None
-        read = read_by(single)
-        outside = {column for column in read if column not in self.columns.column.tolist()}
+        if [*map(str, written.names)] != [*map(str, self._released)]:
+            text = f"the columns are {examples(written.names)} where {examples(self._released)} were promised"
+            raise self._refusal([text])
+        names, sensitive = list(self.problem.table.quasi_identifiers), self.problem.table.sensitive
+        measures, linked = [one.measure for one in self.promises], None
+        read, joint = (
+            [column for one in measures if one.joint is is_joint for column in one.reads(sensitive)]
+            for is_joint in (False, True)
+        )
+        if any(one.joint for one in measures):
+            linked = linked_rows(self._recoding, self.problem, self._complete, joint)
+        outside = {*read} - {*self._released}
         own = beside = self._recount(written, [column for column in read if column not in outside])
         self._check(own, written)
         if outside:
             # Columns that are not released are counted beside the release.
             # A measure of several columns that are not all released is counted there as a whole.
-            read = read_by(one for one in single if outside.intersection(one.reads(sensitive)))
-            beside = Recount(self.with_columns([*names, *read]), names, read, **self._about)
+            reads = (own for one in measures if outside.intersection(own := one.reads(sensitive)) and not one.joint)
+            read = [column for own in reads for column in own]
+            beside = self._recount(self.with_columns(list(dict.fromkeys([*names, *read]))), read)
 
         @cache
         def counted(measure: Objective) -> Recounted | None:
@@ -333,37 +322,16 @@ class Recoded:
             return measure.recount(source)
 
         in_rows = KAnonymity(known=self.problem.default_constraint.objective.known)
-        return claims_of(promises, counted), counted(in_rows) == 1
+        return claims_of(self.promises, counted), counted(in_rows) == 1
 
-    def _found(self) -> list[float]:
-        """Return the values of the point, the worse ones after a refinement."""
-        own = [float(measure.evaluate(self._recoding.classes)[0]) for measure in self.problem.measured]
-        if self.asked.recoding is None:
-            return own
-        classes = self.problem.equivalence_classes(self.x)
-        at_point = [float(measure.evaluate(classes)[0]) for measure in self.problem.measured]
-        return [
-            old if measure.worst_class else (min if measure.maximize else max)(old, new)
-            for measure, old, new in zip(self.problem.measured, at_point, own, strict=True)
-        ]
-
-    @cached_property
-    def _about(self) -> dict[str, Any]:
-        roles = {name for name in self.problem.table.tuples.domains if name in self._recoding.source.names}
+    def _recount(self, frame: Any, columns: Sequence[Name]) -> Recount:
+        recoding, table = self._recoding, self.problem.table
+        roles = {name for name in table.tuples.domains if name in recoding.source.names}
         # All that is asked of the original may stand among the distinct rows that were released.
         inside = roles <= {*self._released}
-        return {
-            "original": replace(self._recoding.source, frame=self._recoding.values) if inside else self._complete,
-            "hierarchies": self.problem.table.quasi_identifiers,
-            "generalization": self._recoding.generalization,
-            "sensitive": self.problem.table.sensitive,
-        }
-
-    def _recount(self, written: Renamed, columns: Sequence[Name]) -> Recount:
-        if [*map(str, written.names)] != [*map(str, self._released)]:
-            text = f"the columns are {examples(written.names)} where {examples(self._released)} were promised"
-            raise self._refusal([text])
-        return Recount(written, list(self.problem.table.quasi_identifiers), columns, **self._about)
+        original = replace(recoding.source, frame=recoding.values) if inside else self._complete
+        known = table.quasi_identifiers, recoding.generalization, table.sensitive
+        return Recount(frame, list(table.quasi_identifiers), columns, original, *known)
 
     def _check(self, own: Recount, written: Renamed) -> None:
         """Refuse a table with other rows than the recoding makes of the original."""
@@ -374,14 +342,14 @@ class Recoded:
                 f"{own.n_rows:,}"
             )
         try:
-            check_coarse(written, self._released, kept_of(self.asked.keep), self.problem.table.quasi_identifiers)
+            check_coarse(written, self._released, self._kept, self.problem.table.quasi_identifiers)
             check_rows(self._recoding, self._released, written)
         except ValueError as error:
             raise self._refusal([str(error)]) from None
 
     def _refusal(self, broken: Sequence[str]) -> RecountError:
         hint = ""
-        if self.asked.suppressed == "mark" and self.n_suppressed:
+        if self._recoding.suppressed == "mark" and self.n_suppressed:
             hint = (
                 f"; to an attacker the rows marked *, here {self.n_suppressed:,}, are one more class; "
                 'suppressed = "drop" leaves them out'
@@ -392,26 +360,37 @@ class Recoded:
 ANYWAY = "anyway='REASON', on the command line --anyway REASON, releases it nevertheless"
 
 
-def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, asked: Asked) -> Recoded:
-    """Recode a table. The recount is of the written file."""
-    one_of("suppressed", asked.suppressed, HOW_RELEASED)
-    if asked.anyway is not None and not is_reason(asked.anyway):
-        raise ValueError(f"anyway must be a reason of at least five words, got {asked.anyway!r}")
-    source, kept = frames.renamed(frame), kept_of(asked.keep)
-    released = _released_columns(source, problem, names_of(asked.drop), tuple(kept))
+def recode(
+    frame: Any,
+    problem: AnonymizationProblem,
+    x: ArrayLike | Choice,
+    *,
+    drop: Name | Sequence[Name] = (),
+    keep: Name | Sequence[Name] | Mapping[Name, str | Kept | None] = (),
+    suppressed: str = "mark",
+    recoding: str | None = None,
+    anyway: str | None = None,
+) -> Recoded:
+    """Recode a table as `release` does. The recount is of the written file."""
+    one_of("suppressed", suppressed, HOW_RELEASED)
+    if anyway is not None and not is_reason(anyway):
+        raise ValueError(f"anyway must be a reason of at least five words, got {anyway!r}")
+    source, kept = frames.renamed(frame), kept_of(keep)
+    released = _released_columns(source, problem, names_of(drop), tuple(kept))
     source = coarsened(source, problem.table, kept)
-    made, classes = decoded_point(problem, x, asked.recoding)
-    # The release may need the memory of the search.
-    problem.table.free_grouper()
-    source = averaged(source, problem.table, made, classes, kept)
-    check_reasons(source, kept)
+    made, classes = decoded_point(problem, x, recoding)
     requirements: tuple[Constraint, ...] = ()
     if isinstance(x, Choice):
         requirements, x = x.requirements, x.x
-    if asked.suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
+    promised = _promised(problem, classes, None if recoding is None else problem.equivalence_classes(x))
+    # The release may need the memory of the search.
+    problem.table.free_grouper()
+    source = averaged(source, problem.table, made, classes, kept)
+    check_reasons(source, problem.table, kept)
+    if suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all rows")
     exceptions = _unmet(problem, classes, requirements)
-    if exceptions and asked.anyway is None:
+    if exceptions and anyway is None:
         raise ValueError(f"the point misses what is required: {listed(exceptions)}; {ANYWAY}")
     complete = complete_rows(source, problem.table)
     aliases = [source.alias(name) for name in released]
@@ -419,15 +398,28 @@ def recode(frame: Any, problem: AnonymizationProblem, x: ArrayLike | Choice, ask
     n_groups, n_rows = frames.totals(groups, groups=nw.len(), rows=nw.col(COUNT).sum())
     return Recoded(
         problem=problem,
-        x=x,
-        requirements=tuple(one for one in requirements if not _misses(one, classes)),
+        promises=promises_of(promised, [one for one in requirements if not _misses(one, classes)]),
         columns=roles_table(problem.table, released, {name: own.said for name, own in kept.items()}),
-        asked=asked,
-        exceptions=tuple(exceptions),
-        _recoding=Recoding(source, problem.table, made, classes, asked.suppressed, groups),
+        recoding=recoding,
+        anyway=anyway,
+        exceptions=exceptions,
+        _kept=kept,
+        _recoding=Recoding(source, problem.table, made, classes, suppressed, groups),
         _complete=replace(source, frame=complete),
         _are_few=n_groups <= _FEW * n_rows,
     )
+
+
+def _promised(
+    problem: AnonymizationProblem, classes: EquivalenceClasses, at_point: EquivalenceClasses | None
+) -> dict[Objective, float]:
+    """Return the values of the measures, and after a refinement the worse ones of point and refinement."""
+    found = {measure: float(measure.evaluate(classes)[0]) for measure in problem.measured}
+    if at_point is not None:
+        for measure, new in found.items():
+            old = float(measure.evaluate(at_point)[0])
+            found[measure] = old if measure.worst_class else (min if measure.maximize else max)(old, new)
+    return found
 
 
 def _misses(constraint: Constraint, classes: EquivalenceClasses) -> bool:

@@ -21,7 +21,7 @@ from pymoo_anon.table.frames import (
     COUNT,
     Frame,
     Renamed,
-    as_text,
+    as_key,
     codes_and_values,
     codes_of,
     combinations_of,
@@ -206,15 +206,15 @@ def _made_rows(recoding: Recoding, names: Sequence[Name]) -> Frame:
     """
     frame, quasi = recoding.values, {name: recoding.source.alias(name) for name in recoding.table.quasi_identifiers}
     # No value of a quasi-identifier is `*`.
-    keys = {f"key {j}": as_text(alias).fill_null(SUPPRESSED) for j, alias in enumerate(quasi.values())}
+    keys = {f"key {j}": as_key(frame, alias).fill_null(SUPPRESSED) for j, alias in enumerate(quasi.values())}
     tuples = frame.group_by(list(quasi.values()), drop_null_keys=False).agg(nw.col(COUNT).sum().cast(nw.Int64))
     rows, weights = rows_of(tuples.with_columns(**keys))
     kept, numbers, texts = _labelled(recoding, rows, weights)
-    columns: dict[str, Any] = {f"known {key}": rows[key].to_list() for key in keys}
+    columns = {f"known {key}": rows[key].to_list() for key in keys}
     for j, name in enumerate(quasi):
         columns[f"label {j}"] = [texts[name][number] for number in numbers[name].tolist()]
-    columns["is there"] = (kept | (recoding.suppressed == "mark")).astype(int).tolist()
-    own = lookup(frame, columns, {**dict.fromkeys(columns, nw.String), "is there": nw.Int64})
+    is_there = (kept | (recoding.suppressed == "mark")).astype(int)
+    own = lookup(frame, {"is there": is_there.tolist()}, columns)
     joined = frame.with_columns(**keys).join(own, left_on=[*keys], right_on=[f"known {key}" for key in keys])
     labels = {name: f"label {j}" for j, name in enumerate(quasi)}
     aliases = [labels.get(name, recoding.source.alias(name)) for name in names]
@@ -338,31 +338,21 @@ def linked_rows(
     points = [point for one in problem.earlier if (point := point_of(one)) is not None]
     if len(points) < len(problem.earlier):
         return None
-    names, columns = list(problem.table.quasi_identifiers), list(dict.fromkeys(columns))
+    names = list(problem.table.quasi_identifiers)
+    columns = [name for name in dict.fromkeys(columns) if name not in names]
     found = combinations_of(original, [*names, *columns])
     rows = renamed(pd.DataFrame({j: found.columns[name] for j, name in enumerate([*names, *columns])}))
     rows = Renamed(rows.frame, (*names, *columns), rows.kind)
     made = [decoded_point(before, x, None) for before, x in points] + [(own.generalization, own.classes)]
-    releases = [_label_columns(Recoding(rows, own.table, *one, "mark", rows.frame)) for one in made]
+    releases = [
+        _labelled(Recoding(rows, own.table, *one, "mark", rows.frame), rows.frame, found.weights) for one in made
+    ]
     # Rows that are suppressed in all releases are a class where they are marked.
-    kept = ~np.all([_marked(one) for one in releases], axis=0) | (own.suppressed == "mark")
-    cells = [column for one in releases for column in one]
+    kept = np.any([one.kept for one in releases], axis=0) | (own.suppressed == "mark")
+    cells = [np.array(one.texts[name], dtype=object)[one.numbers[name]] for one in releases for name in names]
     values = [*cells, *(found.columns[name] for name in columns)]
     frame = pd.DataFrame({f"column {i}": pd.Series(column)[kept] for i, column in enumerate(values)})
     frame[COUNT] = found.weights[kept]
     places = [(place,) for place in range(len(cells))]
     released = Renamed(nw.from_native(frame), (*places, *columns), pd.DataFrame)
     return Recount(released, places, columns, original, sensitive=own.table.sensitive)
-
-
-def _label_columns(recoding: Recoding) -> list[pd.Series]:
-    """Return the labels of all rows in one release, column by column."""
-    source, names = recoding.source, list(recoding.table.quasi_identifiers)
-    frame = recoding.applied(source.frame, names)
-    return [frame[source.alias(name)].to_pandas().reset_index(drop=True) for name in names]
-
-
-def _marked(cells: Sequence[pd.Series]) -> Bools:
-    marked: Bools = np.all([column == SUPPRESSED for column in cells], axis=0)
-    # Where the whole table is one group, its rows are not suppressed.
-    return marked & ~marked.all()

@@ -349,6 +349,15 @@ def _path(path: Path) -> str:
     return _quoted(re.sub(r"([*?\[])", r"[\1]", str(path)))
 
 
+def renamed_columns(reading: Reading, names: Sequence[str]) -> list[str]:
+    """Return the names by DuckDB that a Parquet file lacks. Those of the file differ in case alone."""
+    path = reading.source.path
+    if path is None or reading.source.kind != "parquet" or engine_of(reading) != "duckdb":
+        return []
+    held = _connect().sql(f"SELECT name FROM parquet_schema({_path(path)})").fetchall()
+    return [name for name in names if (name,) not in held]
+
+
 def _read_csv(
     path: Path,
     separator: str,

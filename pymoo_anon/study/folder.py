@@ -21,7 +21,7 @@ from pymoo_anon.problems.arguments import as_json, bound, checked_constraints
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.interrupt import put_in_place
-from pymoo_anon.study.names import CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
+from pymoo_anon.study.names import ALGORITHMS, CHOICE, FILES, FRONT, JOURNAL, RECORD, RELEASES, STORED
 from pymoo_anon.study.options import Settings, command, numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.stored import Released, Stored, as_written, bound_text, read_record, read_releases, read_search
@@ -296,9 +296,9 @@ class SearchFolder:
 
     # --- releases and audiences ---------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def releases(self) -> list[Released]:
-        """The recorded releases, the last one last."""
+        """The recorded releases, the last one last, also those that others make meanwhile."""
         path = self.folder / RELEASES
         return read_releases(path) if path.is_file() else []
 
@@ -372,9 +372,11 @@ class SearchFolder:
         # No other audience is searched.
         from pymoo_anon.study.search import algorithm_for, search
 
-        known = ("algorithm", "generations", "pop_size", "epsilon", "seed")
-        settings = Settings(**{name: record["options"][name] for name in known})
-        name, why = algorithm_for(problem, settings)
+        options, searched_by = record["options"], record["algorithm"]["name"]
+        known = {name: options[name] for name in ("generations", "pop_size", "epsilon", "seed")}
+        # A proof that was quick may be slow here, or refuse joint measures.
+        settings = Settings(algorithm=options["algorithm"] if ALGORITHMS[searched_by].proves else searched_by, **known)
+        name, _ = algorithm_for(problem, settings)
         found = search(problem, name, settings)
         if found.interrupted:
             raise KeyboardInterrupt
@@ -387,7 +389,7 @@ class SearchFolder:
                 "less, allow more suppression, or name the audience with the coarsest release first"
             )
         proof = {"certified": found.front.certified, "n_undecided": found.n_undecided, "stopped": found.stopped}
-        return found.front, {"algorithm": {"name": name, "why": why}, **proof}
+        return found.front, {"algorithm": {"name": name}, **proof}
 
 
 def _jointly(bounds: Sequence[Constraint]) -> list[Constraint]:

@@ -365,6 +365,7 @@ def bounds_of_adversary(given: Any) -> list[str]:
     is_number = isinstance(known, int) and not isinstance(known, bool) and known > 0
     if is_number != ("any_of" in given) or not (is_number or (lists and all(one and _are_texts(one) for one in lists))):
         raise ValueError('known = ["age", "zip"], a list of such lists, or any_of = 3, a positive whole number')
+    from pymoo_anon.objectives.knowledge import any_of
     from pymoo_anon.problems.arguments import measure_in
 
     bounds = []
@@ -373,7 +374,7 @@ def bounds_of_adversary(given: Any) -> list[str]:
         measure = measure_in(name)
         if measure.known is not None:
             raise ValueError("bounds without brackets: known says what is known")
-        bounds.append(f"{measure._replace(known=known if is_number else lists)}{sign}{limit}")
+        bounds.append(f"{measure._replace(known=any_of(known) if is_number else lists)}{sign}{limit}")
     return bounds
 
 

@@ -145,12 +145,15 @@ class Project:
         if name not in self.audiences:
             known = examples(list(self.audiences)) or "the [[audience]] tables of the project, which has none"
             raise ValueError(f"audience must be one of {known}, got {name!r}")
-        path, table, file = self.release.path, self.release.table, self.audiences[name].get("file")
-        if file is None and table is not None:
-            return replace(self, release=self.release._replace(table=f"{table}-{name}"))
-        # A name with a slash is no folder.
-        own = file or ("" if path is None else f"{path.stem}-{name.replace('/', '_')}{path.suffix}")
-        return replace(self, release=source_of(str((self.path if path is None else path).parent / own), Path()))
+        made, file = self.release, self.audiences[name].get("file")
+        if file is not None:
+            made = source_of(str(file), self.path.parent)
+        elif made.table is not None:
+            made = made._replace(table=f"{made.table}-{name}")
+        elif made.path is not None:
+            # A name with a slash is no folder.
+            made = made._replace(path=made.path.with_stem(f"{made.path.stem}-{name.replace('/', '_')}"))
+        return replace(self, release=made)
 
     def with_role(self, *roles: str) -> list[str]:
         """Return the names of the columns with any of these roles."""
@@ -420,8 +423,8 @@ def _check_roles(path: Path, columns: Mapping[str, ColumnDecision]) -> None:
         by_role.setdefault(column.role, []).append(name)
     if "other" in by_role:
         raise ValueError(
-            f'{path}: the role of {examples(by_role["other"])} is not decided: replace "other" by "quasi-identifier", '
-            '"sensitive" or "drop"'
+            f'{path}: every column must have a decided role, got "other" for {examples(by_role["other"])}; replace '
+            '"other" by "quasi-identifier", "sensitive" or "drop"'
         )
     for role in ("label", "person"):
         if len(by_role.get(role, [])) > 1:

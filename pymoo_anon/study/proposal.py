@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -21,7 +22,7 @@ import tomlkit
 
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.study.databases import only_table
-from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame
+from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame, renamed_columns
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import (
     ENGINES,
@@ -144,6 +145,9 @@ class Proposer:
         #: The table, read once.
         self.frame = at_hand(frame) if reading.source.kind == "csv" else frame
         names = nw.from_native(self.frame).collect_schema().names()
+        if renamed := renamed_columns(reading, names):
+            told = f"{reading.source} has columns that differ in case alone; some are read under other names"
+            warnings.warn(f"{told}: {examples(renamed)}", stacklevel=2)
         guesses.check_single_values(self.frame, names)
         profiles = guesses.profiles_of(self.frame, names)
         self._empty = _never_values(profiles)
@@ -262,6 +266,13 @@ class Proposer:
         hierarchies: Mapping[str, str],
     ) -> list[ColumnProposal]:
         decisions, columns = self._decisions(asked), []
+        undecided, known, persons = (
+            [name for name, own in decisions.items() if own[0] == role and name not in redundant]
+            for role in ("other", "quasi-identifier", "person")
+        )
+        given_away = guesses.decided_columns(self.frame, self.profiles, undecided, next(iter(persons), None), known)
+        for name, other in given_away.items():
+            decisions[name] = "other", f"{decisions[name][1]}; {other!r} decides it, so whoever knows that knows this"
         for profile, file in zip(self.profiles, file_names(list(decisions)), strict=True):
             beside, told = redundant.get(profile.name, (None, ""))
             role, reason = decisions[profile.name] if beside is None else ("drop", told)

@@ -25,7 +25,7 @@ from pymoo_anon.problems.releases import Together, parts_beside, together
 from pymoo_anon.publishing.codebook import codebook
 from pymoo_anon.publishing.evidence import evidence, read_evidence, write_evidence
 from pymoo_anon.publishing.recoding import decoded_point
-from pymoo_anon.publishing.release import ANYWAY, Asked, Recoded, RecountError, Release, recode, uniqueness_of
+from pymoo_anon.publishing.release import ANYWAY, Recoded, RecountError, Release, recode, uniqueness_of
 from pymoo_anon.study import engines
 from pymoo_anon.study.databases import new_database_table
 from pymoo_anon.study.engines import check_target, write_table
@@ -56,12 +56,17 @@ class Study(SearchFolder):
 
     @property
     def released(self) -> Path:
-        """The last release, or the one that the project names.
+        """The last release of the chosen point, else the last one, or the one that the project names.
 
         By its own path or that of its documents.
         """
-        paths = [self.path_of(one) for one in reversed(self.releases) if one.audience == self.audience]
-        return next((path for path in paths if is_there(self, path)), self.project.documents)
+        own = (one for one in reversed(self.releases) if one.audience == self.audience)
+        there = [one for one in own if is_there(self, self.path_of(one))]
+        if len(there) > 1:
+            # Without a choice the last one stays first.
+            with suppress(ValueError):
+                there.sort(key=lambda one: one.x != list(self.choice.x))
+        return self.path_of(there[0]) if there else self.project.documents
 
     def release(
         self,
@@ -376,17 +381,23 @@ def _recoded(
 ) -> Recoded:
     """Recode the table of a project for a release of a kind."""
     project, frame = study.project, open_released(study.project, kind)
-    recoding = "local" if is_refined else None
-    how = suppressed or project.suppressed
-    roles = Asked(project.with_role("drop", "identifier"), project.kept, how, recoding, anyway)
-    return recode(frame, study.problem, choice, roles)
+    return recode(
+        frame,
+        study.problem,
+        choice,
+        drop=project.with_role("drop", "identifier"),
+        keep=project.kept,
+        suppressed=suppressed or project.suppressed,
+        recoding="local" if is_refined else None,
+        anyway=anyway,
+    )
 
 
 def _remember(study: Study, done: Released, others: _Others) -> None:
     """Record a release, and warn of others."""
-    study.releases = [*(one for one in study.releases if one != done), done]
+    records = [one._asdict() for one in [*(one for one in study.releases if one != done), done]]
     with replaced(study.folder / RELEASES) as path:
-        path.write_text(json.dumps([one._asdict() for one in study.releases], indent=2) + "\n", encoding="utf-8")
+        path.write_text(json.dumps(records, indent=2) + "\n", encoding="utf-8")
     # The caller of `release` is warned.
     for _, one in others.counted:
         told = _warning_of(one.file, _is_latest(study, one), others.together, len(others.counted))

@@ -19,7 +19,6 @@ from pymoo_anon.objectives import (
     NormalizedWeightedPenalty,
     Objective,
     TCloseness,
-    any_of,
 )
 from pymoo_anon.objectives.base import ColumnObjective
 from pymoo_anon.objectives.knowledge import knowledge_in_words
@@ -289,8 +288,7 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
         return kind(*columns)
     if not issubclass(kind, WithBackgroundKnowledge):
         raise ValueError(f"{option}: {short} takes no columns in brackets, as k, l and alpha do, got {name!r}")
-    made = kind(*columns, known=any_of(sets) if isinstance(sets, int) else sets)
-    return made
+    return kind(*columns, known=sets)
 
 
 def constraint(text: str, table: Microdata | Roles, known: Iterable[Objective] = ()) -> Constraint:

@@ -302,6 +302,8 @@ def says_missing(value: Any) -> bool:
 
 # Natural groups of scales, by the number of steps in each.
 _BLOCKS = {"months": {"quarters": 3, "half-years": 6}, "weekdays": {"work days and weekend": 5}}
+# Scales with as many steps below as above this place.
+_MIDDLES = dict.fromkeys(("levels of agreement", "levels of satisfaction", "levels of likelihood"), 2)
 
 
 def _pattern_of(*kinds: str) -> str:
@@ -425,6 +427,8 @@ def _range_of(text: str) -> _Range | None:
     if found:
         opening, low, joint, high, closing = found.groups()
         ends, joint = (_range_end(low), _range_end(high)), low[len(low.rstrip()) :] + joint
+        if high.lower().endswith("k") and 1000 * ends[0] <= ends[1]:
+            ends = 1000 * ends[0], ends[1]
         return _Range(*ends, opening + low.strip(), high.strip() + closing, joint) if ends[0] <= ends[1] else None
     below, above, plus = _BELOW.fullmatch(text), _ABOVE.fullmatch(text), _PLUS.fullmatch(text)
     if below:
@@ -470,6 +474,8 @@ def _between(first: str, last: str) -> str:
 def _ordered_levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
     if kind in _BLOCKS:
         return {name: [int(place) // size for place in places] for name, size in _BLOCKS[kind].items()}
+    if kind in _MIDDLES and len({*places}) > _FEWEST:
+        return {"both sides of the middle": np.sign(np.subtract(places, _MIDDLES[kind])).astype(int).tolist()}
     levels: dict[str, list[int]] = {}
     # At most four levels, each with groups of so many groups of the one below.
     step = max(2, ceil(len(places) ** 0.25))

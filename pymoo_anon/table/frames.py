@@ -163,6 +163,15 @@ def as_text(column: str) -> Any:
     return nw.when(~nw.col(column).is_null()).then(nw.col(column).cast(nw.String))
 
 
+def as_key(frame: Frame, column: str) -> Any:
+    """Return an expression for a column as text, which is the same for equal values alone."""
+    kind = frame.implementation
+    if frame.collect_schema()[column] == nw.Duration and (kind.is_polars() or kind.is_duckdb()):
+        # polars has no text of a duration, and DuckDB two of one: 24:00:00 and 1 day.
+        return nw.col(column).dt.total_microseconds().cast(nw.String)
+    return as_text(column)
+
+
 def in_ascending_order(frame: Frame, columns: Sequence[str]) -> Frame:
     """Sort a frame by some columns, missing values last."""
     try:

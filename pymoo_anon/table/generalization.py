@@ -414,11 +414,11 @@ class Below(Suppression):
     k: int
 
     def __post_init__(self) -> None:
-        positive_whole("k of Below", self.k)
+        positive_whole("suppression: k of Below", self.k)
 
     def limit_of(self, n_rows: int) -> None:
         if self.k > n_rows:
-            raise ValueError(f"k of Below must be at most {n_rows}, the rows, got {self.k!r}")
+            raise ValueError(f"suppression: k of Below must be at most {n_rows}, the rows, got {self.k!r}")
 
     def grouping(self, n_rows: int) -> tuple[int, int]:
         self.limit_of(n_rows)

@@ -276,6 +276,7 @@ class _Forms:
 
         # Prose has letters.
         n_words = sum(len(_WORD.findall(text[:_LOOKED_AT])) for text in texts)
+        self.are_wordy = n_words > len(texts)
         self.are_prose = bool(texts) and (
             sum(map(len, texts)) >= _PROSE * len(values) or n_words >= _WORDY * len(values)
         )
@@ -283,7 +284,7 @@ class _Forms:
         if self.pattern == "phone numbers" and alike(_ONLY_DIGITS.fullmatch):
             # Codes may begin with 0, too.
             self.pattern = None
-        if self.pattern is None and n_words > len(texts) and sum(map(_tells_contact, texts)) > _WITHIN * len(texts):
+        if self.pattern is None and self.are_wordy and sum(map(_tells_contact, texts)) > _WITHIN * len(texts):
             self.pattern = "texts with phone numbers or e-mail addresses"
         numbers = [number for number in read_numbers(values, [1] * len(values))[0] if number is not None]
         self.numbers = numbers if bool(values) and len(values) - len(numbers) <= allowed else []
@@ -311,7 +312,10 @@ class _Forms:
             return "identifier", f"it holds {self.pattern}"
         if self.are_prose and profile.n_rows >= TELLING and not profile.repeats:
             return "identifier", "it holds long texts, which may name persons"
-        return (self._by_name() if self.words else None) or self._by_values()
+        role, reason = (self._by_name() if self.words else None) or self._by_values()
+        if role == "sensitive" and profile.is_nearly_unique and self.are_wordy:
+            return "other", f"{reason}, but nearly every value is another text, which may name somebody"
+        return role, reason
 
     def _by_name(self) -> _Found:
         profile, whole = self.profile, WORDS["whole"].get("".join(self.words))
@@ -509,24 +513,31 @@ def nearly_empty_rows(frame: Any, profiles: Sequence[Profile]) -> tuple[int, lis
 
 
 def decided_columns(
-    frame: Any, profiles: Sequence[Profile], asked: Sequence[Name], person: Name | None = None
+    frame: Any,
+    profiles: Sequence[Profile],
+    asked: Sequence[Name],
+    person: Name | None = None,
+    by: Sequence[Name] | None = None,
 ) -> dict[Name, Name]:
     """Map columns to another one that decides them.
 
-    The day of birth decides the age, for example. Only columns of `asked` are compared. A column that decides more than
-    half of all columns identifies persons and does not count. Rows of one person are no evidence, nor are so few rows
-    that they could agree by chance. A measurement, which nearly tells rows apart, decides only what follows its order.
+    The day of birth decides the age, for example. Only columns of `asked` are compared, with those of `by` or with each
+    other, where one that decides more than half of all columns identifies persons and does not count. Rows of one
+    person are no evidence, nor are so few rows that they could agree by chance. A measurement, which nearly tells rows
+    apart, decides only what follows its order.
     """
     own = {profile.name: profile for profile in profiles if profile.n_distinct > 1 and not profile.is_sampled}
-    names = sorted((name for name in asked if name in own), key=lambda name: -own[name].n_distinct)
+    deciding = asked if by is None else by
+    names = sorted((name for name in deciding if name in own), key=lambda name: -own[name].n_distinct)
     found: dict[Name, Name] = {}
-    if len(names) < 2:
+    if not names:
         return found
     wanted = list(dict.fromkeys([*own, names[0] if person is None else person]))
     table, aliases = frames.aliased(frame, wanted)
     alias = dict(zip(wanted, aliases, strict=True))
     some = _first_codes(table)
-    for place, name in enumerate(names[:-1]):
+    for place, name in enumerate(names):
+        others = names[place + 1 :] if by is None else asked
         first = np.zeros(len(some), dtype=np.int64)
         codes = some[:, wanted.index(name)]
         first[codes] = np.arange(len(codes))
@@ -534,7 +545,7 @@ def decided_columns(
         likely = [
             other for other, is_same in zip(wanted, same, strict=True) if is_same and other != name and other in own
         ]
-        if name in found or not set(likely) & {*names[place + 1 :]}:
+        if name in found or not {*likely}.intersection(others):
             continue
         # Count rows of persons beyond the first of each value. Rows without a value are no evidence.
         n_persons = own[name].n_present
@@ -551,8 +562,8 @@ def decided_columns(
         decided = [other for other in likely if most.get(alias[other]) == 1]
         if decided and own[name].is_measured:
             decided = _following(table, alias, name, decided)
-        if 2 * len(decided) <= len(telling):
-            found |= {other: name for other in decided if other in names[place + 1 :] and other not in found}
+        if by is not None or 2 * len(decided) <= len(telling):
+            found |= {other: name for other in decided if other in others and other not in found}
     return found
 
 

@@ -40,7 +40,6 @@ from pymoo_anon.testing.support import (
     called,
     check_points,
     check_same,
-    first_difference,
     numpy_seeded,
     outputs_of,
     pickled,
@@ -108,16 +107,9 @@ class _Trial:
     def check_same(self, expected: Result, found: Result, way: str) -> None:
         for key in ("X", "F"):
             # No result is an array of no rows.
-            ours, theirs = (
-                np.empty((0, 0)) if own is None else np.atleast_2d(own)
-                for own in (getattr(expected, key), getattr(found, key))
-            )
-            row = first_difference(ours, theirs) if ours.shape == theirs.shape else 0
-            if row is not None:
-                raise ContractError(
-                    f"{self.name} must find the same {way}, got {len(theirs)} rows with {key} = "
-                    f"{typed(theirs[row : row + 1])} and not {len(ours)} with {typed(ours[row : row + 1])}"
-                )
+            made = [getattr(res, key) for res in (expected, found)]
+            ours, theirs = (np.empty((0, 0)) if own is None else np.atleast_2d(own) for own in made)
+            check_same(f"{self.name} must find the same {way}", ours, theirs, partial(", {} of row {}".format, key))
 
 
 def _printed(run: Callable[[], Result]) -> tuple[Result, str]:

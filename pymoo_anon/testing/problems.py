@@ -31,11 +31,11 @@ from pymoo_anon.testing.support import (
     check_points,
     check_same,
     check_unchanged,
-    first_difference,
     numpy_seeded,
     output_names,
     outputs_of,
     pickled,
+    refuse,
     slack,
     typed,
     valid_points,
@@ -106,12 +106,8 @@ def _check_numbers(problem: Problem, X: Array, values: Measured) -> None:
                 f"{name} of {type(problem).__name__} must be float64 of shape {expected}, got {own.dtype} of shape "
                 f"{own.shape}"
             )
-        wrong = np.flatnonzero(np.isnan(own).any(axis=1))
-        if len(wrong):
-            raise ContractError(
-                f"{name} of {type(problem).__name__} must be numbers, got {typed(own[wrong[0]])} for "
-                f"x = {typed(X[wrong[0]])}"
-            )
+        duty = f"{name} of {type(problem).__name__} must be numbers"
+        refuse(duty, np.isnan(own).any(axis=1), own, partial(at_point, X))
 
 
 def _check_all_ways(problem: Problem, X: Array, values: Measured, seed: int) -> None:
@@ -186,23 +182,15 @@ def _check_decoded(problem: AnonymizationProblem, X: Array) -> None:
 
 def _check_natural(problem: AnonymizationProblem, X: Array, values: Measured) -> None:
     name = type(problem).__name__
-    natural = problem.natural(values["F"])
-    for row, x in enumerate(X):
-        classes = problem.equivalence_classes(x)
-        for column, objective in enumerate(problem.objectives):
-            (value,) = objective.evaluate(classes)
-            if first_difference([value], natural[row, [column]], exact=False) is not None:
-                raise ContractError(
-                    f"natural of {name} must give F the value of {objective!r}, {value}, got {natural[row, column]} "
-                    f"for x = {typed(x)}"
-                )
-        for column, constraint in enumerate(problem.constraints):
-            expected = constraint.violation(constraint.objective.evaluate(classes))
-            if first_difference(expected, values["G"][row, [column]], exact=False) is not None:
-                raise ContractError(
-                    f"G of {name} must tell by how much x = {typed(x)} breaks {constraint!r}, {expected[0]}, got "
-                    f"{values['G'][row, column]}"
-                )
+    classes = [problem.equivalence_classes(x) for x in X]
+    for objective, natural in zip(problem.objectives, problem.natural(values["F"]).T, strict=True):
+        duty = f"natural of {name} must give F the value of {objective!r}"
+        measured = np.concatenate([objective.evaluate(one) for one in classes])
+        check_same(duty, measured, natural, partial(at_point, X), exact=False)
+    for column, constraint in enumerate(problem.constraints):
+        duty = f"G of {name} must tell by how much a point breaks {constraint!r}"
+        broken = np.concatenate([constraint.violation(constraint.objective.evaluate(one)) for one in classes])
+        check_same(duty, broken, values["G"][:, column], partial(at_point, X), exact=False)
 
 
 # --- operators ------------------------------------------------------------------------------------------------------

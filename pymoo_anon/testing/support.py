@@ -77,9 +77,18 @@ def check_same(
     duty: str, expected: Any, found: Any, where: Callable[[int], str] = lambda _: "", exact: bool = True
 ) -> None:
     """Check that two arrays agree in every row. `where` describes a row."""
-    row = first_difference(expected, found, exact) if np.shape(expected) == np.shape(found) else 0
+    if np.shape(expected) != np.shape(found):
+        ours, theirs = (f"{typed(own)} of shape {np.shape(own)}" for own in (expected, found))
+        raise ContractError(f"{duty}, got {theirs} and not {ours}")
+    row = first_difference(expected, found, exact)
     if row is not None:
         raise ContractError(f"{duty}, got {typed(found[row])} and not {typed(expected[row])}{where(row)}")
+
+
+def refuse(duty: str, wrong: ArrayLike, found: Array, where: Callable[[int], str] = lambda _: "") -> None:
+    """Refuse the first wrong row of an array."""
+    for row in np.flatnonzero(wrong).tolist():
+        raise ContractError(f"{duty}, got {typed(found[row])}{where(row)}")
 
 
 def check_unchanged(duty: str, before: ArrayLike, after: ArrayLike) -> None:
@@ -352,10 +361,6 @@ def check_points(duty: str, problem: Problem, X: Array) -> None:
         raise ContractError(f"{duty} points of integers, got {X.dtype} such as {typed(X[0])}")
     if problem.has_bounds():
         low, high = problem.bounds()
-        outside = ((low > X) | (high < X)).any(axis=1)
-        if outside.any():
-            raise ContractError(
-                f"{duty} points between the bounds {typed(low)} and {typed(high)}, got "
-                f"{typed(X[int(np.flatnonzero(outside)[0])])}"
-            )
+        duty_here = f"{duty} points between the bounds {typed(low)} and {typed(high)}"
+        refuse(duty_here, ((low > X) | (high < X)).any(axis=1), X)
     called(f"{duty} points that {type(problem).__name__} takes", problem.evaluate, X)

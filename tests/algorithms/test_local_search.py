@@ -369,6 +369,8 @@ def test_neighbors_are_next_in_the_order_of_refinement(partition):
         ([GeneralLossMetric()], AtMost(0), [], True),
         ([GeneralLossMetric()], AtMost(3), [], False),
         ([GeneralLossMetric()], AtMost(3), [KAnonymity() >= 4], True),
+        # More rows than there are: no string is feasible.
+        ([GeneralLossMetric()], AtMost(3), [KAnonymity() >= 10**6], True),
         ([GeneralLossMetric()], AtMost(3), [KAnonymity() <= 4], False),
         ([GeneralLossMetric()], Violating(3), [KAnonymity() >= 4], True),
         ([GeneralLossMetric()], Violating(3), [DistinctLDiversity("s0") >= 2], False),

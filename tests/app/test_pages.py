@@ -10,6 +10,7 @@ from arx_projects import QUASI, SENSITIVE, config_of, entries, write
 from command import own, run, search
 
 from pymoo_anon.app.desk import Desk, Job, NotYetError
+from pymoo_anon.publishing.release import ANYWAY
 
 nicegui = pytest.importorskip("nicegui")
 screen, project, study = (pytest.importorskip(f"pymoo_anon.app.{name}") for name in ("screen", "project", "study"))
@@ -26,7 +27,9 @@ def wait():
 
 
 @pytest.fixture
-def ended_work(own_table):
+def ended_work(own_table, monkeypatch):
+    # Charts are drawn by a browser.
+    monkeypatch.setattr(study, "_draw", lambda *given: None)
     yield
     wait()
 
@@ -162,8 +165,7 @@ def test_files_of_another_project_can_be_replaced():
         Path("hierarchies").mkdir(exist_ok=True)
 
 
-def test_a_choice_of_another_front_hides_no_point(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+def test_a_choice_of_another_front_hides_no_point():
     search("mine.toml", "--seed", "1")
     desk = Desk(Path("mine.toml"))
     desk.start("picking", lambda job: desk.study.pick(row=len(desk.study.front))).join()
@@ -238,8 +240,8 @@ def test_many_columns_that_are_not_decided_get_a_role_at_once():
     desk = Desk(Path("wide.toml"))
     for sought, role, n_left in (("Question 1", "sensitive", 19), ("", "drop", 0)):
         page = told(project.show_table, desk)
-        (warning,) = [one for one in texts(page) if "is not decided: give it at step 1" in one]
-        assert len(warning) < 200
+        (warning,) = [one for one in texts(page) if "; give it at step 1 the role" in one]
+        assert len(warning) < 220
         labelled(page, "Find a column").value = sought
         labelled(page, "Role of those not decided").value = role
         click(button(page, "Give it"))
@@ -249,16 +251,20 @@ def test_many_columns_that_are_not_decided_get_a_role_at_once():
     assert desk.project().with_role("sensitive") == ["question 1", *(f"question {i}" for i in range(10, 20))]
 
 
-def test_an_adversary_beside_a_plain_suppression_says_what_to_change():
+def test_advice_is_about_the_page():
     change(adversary=[{"known": ["zip", "sex"], "require": ["k>=2"]}], search={"suppression": 0.1})
     with pytest.raises(ValueError, match="suppression must be Violating ") as refused:
         project.unmet(Desk(Path("mine.toml")).project())
-    said = 'change "Suppress at most" to violating:0.01 or 0 where adversaries know some columns alone'
-    assert screen.in_steps(str(refused.value)) == said
+    for advice, said in {
+        refused.value: 'change "Suppress at most" to violating:0.01 or 0 where adversaries know some columns alone',
+        'stands alone; suppressed = "drop" leaves it out': "stands alone; step 3 can leave it out",
+        ANYWAY: 'a reason in "Release anyway, because" releases it nevertheless',
+        "pymoo-anon release a.toml --force writes both": 'a release with the box "Replace" writes both',
+    }.items():
+        assert screen.in_steps(str(advice)) == said
 
 
-def test_points_of_a_local_recoding_have_no_levels(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+def test_points_of_a_local_recoding_have_no_levels():
     for recoding, said in (("full-domain", "stands its level: 0"), ("local", "stands the number of its groups: 1")):
         change(search={"recoding": recoding})
         search("mine.toml")
@@ -379,11 +385,47 @@ def test_a_file_that_is_no_hierarchy_is_refused_in_words():
     assert said == ["a hierarchy must be a .csv or .txt file of at most 20,000,000 bytes, got another one"]
 
 
+def test_a_group_without_a_label_is_not_renamed_to_none():
+    Path("trees", "sex.csv").write_text("F;one;*\nM;two;*\n;;*\n", encoding="utf-8")
+    page = told(lambda own: project._show_levels(own, "sex", own.desk.hierarchy("sex")))
+    (table,) = of(page, ui.table)
+    table.selected = [row for row in table.rows if row["c0"] == "nothing known"]
+    click_args = {"added": False, "rows": [], "keys": []}
+    (listener,) = [own for own in table._event_listeners.values() if own.type == "selection"]
+    given = nicegui.events.GenericEventArguments(sender=table, client=page, args=click_args)
+    nicegui.events.handle_event(listener.handler, given)
+    assert labelled(page, "Label").value == ""
+
+
 def test_fields_are_kept_beside_a_change_of_another_program_that_the_page_shows():
     page = told(project.show_requirements)
     change(search={"require": ["k>=4"]})
     labelled(page, "Recoding").value = "local"
     assert Desk(Path("mine.toml")).project().search == {"require": ["k>=4"]}
+
+
+def test_a_text_that_is_not_kept_yet_outlives_what_commands_do_beside_it():
+    page = nicegui.Client(ui.page("/"))
+    with page.content:
+        shown = screen.Screen(Desk(Path("mine.toml")), {"": print, "a": project.show_requirements}, 1)
+        shown.build()
+    wait()
+    for label, typed in (("Suppress at most", "5"), ("Name", "staff")):
+        labelled(page, label).value = typed
+    change(search={"require": ["k>=4"]})
+    shown._follow()
+    assert "Everybody hides among at least 4 rows. (k>=4)" in texts(page)
+    assert (labelled(page, "Suppress at most").value, labelled(page, "Name").value) == ("5", "staff")
+    click(labelled(page, "Suppress at most"), "blur")
+    assert shown.desk.project().search == {"require": ["k>=4"], "suppression": "5"}
+    change(search={"require": ["k>=4"], "suppression": "6"})
+    shown._follow()
+    assert labelled(page, "Suppress at most").value == "6"
+    shown.write({("search", "require"): ["k>=5"]})
+    assert labelled(page, "Name").value == "staff"
+    click(button(page, "Add the audience"))
+    assert labelled(page, "Name").value == ""
+    assert [*shown.desk.project().audiences] == ["staff"]
 
 
 def test_a_page_follows_what_commands_do_beside_it():
@@ -443,8 +485,7 @@ def test_what_a_draft_asks_stands_above_the_columns_and_a_draft_can_be_made_anew
     assert len(desk.earlier["age"]) == 1
 
 
-def test_a_better_point_that_cannot_be_released_is_told(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+def test_a_better_point_that_cannot_be_released_is_told():
     with Path("mine.csv").open("a", encoding="utf-8") as file:
         file.write("02130,D,flu,yes,x\n" * 3)
     with Path("trees", "sex.csv").open("a", encoding="utf-8") as file:
@@ -466,8 +507,7 @@ def test_a_better_point_that_cannot_be_released_is_told(monkeypatch):
     assert "Suppressed rows, 3, are left out." in texts(told(study.show_release_step))
 
 
-def test_why_a_point_is_chosen_is_told_when_it_is_asked(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+def test_why_a_point_is_chosen_is_told_when_it_is_asked():
     search("mine.toml")
     run("pick", "mine.toml", "--require", "k>=3")
     desk = Desk(Path("mine.toml"))
@@ -508,6 +548,19 @@ def test_evidence_that_is_lost_is_told():
     assert "mine-release.csv.evidence.json is missing: release it again." in said
 
 
+def test_a_release_of_another_search_is_told_beside_the_own():
+    Path("other.toml").write_bytes(Path("mine.toml").read_bytes())
+    for name, bound in (("mine.toml", "k>=3"), ("other.toml", "k>=10")):
+        search(name)
+        run("pick", name, "--require", bound)
+        run("release", name, "--anyway", "it is a test of the screen")
+    desk = Desk(Path("mine.toml"))
+    for _ in range(2):  # It is compared in the background
+        page = told(lambda own: study._show_releases(own, own.desk.study), desk)
+    (said,) = [one for one in texts(page) if one.startswith("Whoever has the 2 releases")]
+    assert said in " ".join(run("verify", "mine.toml").split())
+
+
 def test_each_audience_has_its_release_and_its_report_on_the_page():
     change(audience=[{"name": "all", "require": "k>=10"}, {"name": "staff", "require": "k>=4"}])
     search("mine.toml")
@@ -528,8 +581,7 @@ def test_each_audience_has_its_release_and_its_report_on_the_page():
     assert "pymoo-anon report mine.toml --audience all" in texts(page)
 
 
-def test_commands_below_a_page_can_be_told_until_it_is_left(monkeypatch):
-    monkeypatch.setattr("pymoo_anon.app.study._draw", lambda *given: None)
+def test_commands_below_a_page_can_be_told_until_it_is_left():
     search("mine.toml")
     run("pick", "mine.toml", "--require", "k>=3")
     run("release", "mine.toml")

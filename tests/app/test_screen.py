@@ -133,8 +133,14 @@ def test_the_whole_way_is_that_of_the_commands(browser):
         press(page, "Search")
         see(page, re.compile(r"The front has \d+ points, proven complete"))
         press(page, re.compile("5 Front"))
+        assert "e+" not in page.locator("#points").text_content()
+        page.locator("#points svg .mark-symbol path").first.click()
+        page.get_by_role("button", name=re.compile(r"Choose row \d")).wait_for()
+        page.locator(".points tbody .q-checkbox[aria-checked=true]").click()
         page.locator(".points tbody .q-checkbox").nth(2).click()
         see(page, "Choose row 3")
+        # All of them do not fit side by side.
+        assert page.locator(".points thead .q-checkbox").count() == 0
         page.locator(".points tbody .q-checkbox").nth(4).click()
         see(page, "loss of age")
         check_names(page)

@@ -69,6 +69,11 @@ def test_a_project_in_another_folder_has_its_releases_beside_it(project, monkeyp
     own = Study.open(Path(folder.name, project))
     files = [own.for_audience(name).project.documents for name in ("public", "research")]
     assert files == [Path(folder.name, "out-public.csv"), Path(folder.name, "fine.csv")]
+    # Paths of a project file are relative to its folder.
+    edit(Path(folder.name, project), 'file = "out.csv"', 'file = "made/out.csv"')
+    made = read_project(Path(folder.name, project))
+    files = [made.for_audience(name).documents for name in ("public", "research")]
+    assert files == [Path(folder.name, "made", "out-public.csv"), Path(folder.name, "fine.csv")]
 
 
 def test_audiences_have_releases_that_hold_together(project):
@@ -116,6 +121,9 @@ def test_a_report_of_an_audience_counts_the_joint_classes(project):
 
 
 def test_an_audience_is_searched_beside_what_others_got(folder):
+    project = searched(generations=3)
+    # By the algorithm of the search, not by a proof.
+    assert Study.open(project).for_audience("research").audience_search[1]["algorithm"]["name"] == "pbgea"
     project = searched()
     before = Study.open(project).for_audience("research").choice
     run("release", project, "--audience", "public")
@@ -197,6 +205,14 @@ def test_impossible_audiences_are_refused_in_a_sentence(first, second, kind, mes
     assert told.startswith("Error: --audience")
     assert message in told
     assert len(told.splitlines()) == 1
+
+
+def test_an_adversary_beside_two_audiences_is_told_before_the_search(folder):
+    write_persons()
+    write_project_of_persons(**KINDS["violating"])
+    add(f'{AUDIENCES}\n[[adversary]]\nany_of = 1\nrequire = "k>=2"\n')
+    told = "bounds beside another release must be without background knowledge, got KAnonymity(known=any_of(1)) >= 2\n"
+    assert f"Warning: audience 'research' will get no release: {told}" in run("search", "mine.toml")
 
 
 @of_any_kind

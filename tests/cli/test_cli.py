@@ -101,6 +101,8 @@ def test_the_label_of_adult_is_no_quasi_identifier():
     result = run("search", "--demo", "adult", "--generations", "3", "--objectives", "k,GLM,CM")
     assert result.startswith("30,162 rows, 7 quasi-identifiers, 8,960 nodes; PBG-EA.\n")
     assert "salary-class" not in front()
+    result = run("search", "--demo", "adult", "--generations", "3", "--require", "CM <= 9000")
+    assert "7 quasi-identifiers" in result
 
 
 @pytest.mark.parametrize(

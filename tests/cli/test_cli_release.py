@@ -514,8 +514,12 @@ def test_a_release_that_is_missing_or_of_another_point_is_no_report(with_release
     RELEASE.rename("elsewhere.csv")
     assert "out.csv is missing, and out.csv.evidence.json is there" in refused("report", "mine.toml")
     Path("elsewhere.csv").rename(RELEASE)
+    run("release", "mine.toml", "--row", "1", "--output", "other.csv", "--anyway", "it is only a test")
+    assert "about out.csv\n" in run("report", "mine.toml")
     run("pick", "mine.toml", "--row", "1")
-    assert "is about another point than the chosen" in refused("report", "mine.toml")
+    assert "about other.csv\n" in run("report", "mine.toml")
+    run("pick", "mine.toml", "--row", "2")
+    assert "is about another point than the chosen" in refused("report", "mine.toml", "--force")
 
 
 def test_the_project_file_says_whose_data_and_for_whom(with_release):

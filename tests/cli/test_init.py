@@ -65,7 +65,7 @@ def test_from_a_file_to_a_front():
     assert "Not decided (1): team\n" in said
     assert said.endswith("then: pymoo-anon search patients.toml\n")
     stopped = refused("search", "patients.toml")
-    assert stopped.startswith("patients.toml: the role of 'team' is not decided: replace ")
+    assert stopped.startswith("patients.toml: every column must have a decided role, got \"other\" for 'team'; ")
     assert "keep" not in stopped
     own = decided("patients.toml")
     assert roles_of("patients.toml") == {
@@ -105,7 +105,8 @@ def court():
 
 
 def test_equal_and_decided_columns_are_dropped(monkeypatch):
-    court().to_csv("court.csv", index=False)
+    frame = court()
+    frame.assign(q7=[int(day < "1970") for day in frame["dob"]]).to_csv("court.csv", index=False)
     for cells in (frames._FEW_CELLS, 0):
         monkeypatch.setattr(frames, "_FEW_CELLS", cells)
         told = "Dropped, for they equal another column: score.1\nDropped, for another column decides them: age\n"
@@ -113,6 +114,7 @@ def test_equal_and_decided_columns_are_dropped(monkeypatch):
         text = Path("court.toml").read_text(encoding="utf-8")
         assert '[columns."score.1"]\nrole = "drop"  # it equals \'score\' in every row\n' in text
         assert "[columns.\"age\"]\nrole = \"drop\"  # 'dob' decides it: where 'dob' is the same, it is\n" in text
+        assert "nothing tells what it is; 'dob' decides it, so whoever knows that knows this\n\n" in text
         assert dropped("court.toml") == {"case_id", "score.1", "age"}
     # Roles that were asked for stay.
     init("court.csv", "--force", "--role", "age=quasi-identifier", "--role", "score.1=sensitive")
@@ -387,9 +389,11 @@ def test_any_name_survives():
 def test_a_file_of_types_gives_the_same_roles():
     patients().to_csv("patients.csv", index=False)
     patients().to_parquet("typed.parquet")
+    patients().assign(Sex="F").to_parquet("alike.parquet")
     own, typed = "one/patients.toml", "two/typed.toml"
     init("patients.csv", "--output", "one")
-    init("typed.parquet", "--output", "two")
+    assert "Warning" not in init("typed.parquet", "--output", "two")
+    assert "in case alone; some are read under other names: 'Sex_1'" in init("alike.parquet")
     assert table_of(decided(own)).n_rows == table_of(decided(typed)).n_rows == ROWS
     assert roles_of(own) == roles_of(typed)
 

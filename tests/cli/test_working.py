@@ -7,7 +7,9 @@ from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 
 from command import run, write_persons
+from rich.console import Console
 
+from pymoo_anon._messages import examples
 from pymoo_anon.cli import console, hierarchy, init, pick, release, report, search, verify
 
 
@@ -44,6 +46,16 @@ def test_without_a_terminal_a_line_comes_in_intervals_and_none_after_the_step(mo
             error.wait_for("Searching: 41 %, 12 found in 5,000 nodes (0 s)\n")
         said = error.getvalue()
     assert re.fullmatch(r"(Reading \(\d s\)\n)+(Searching: 41 %, 12 found in 5,000 nodes \(\d s\)\n)+", said)
+
+
+def test_of_many_names_no_more_are_tried_than_fit_into_a_line(monkeypatch):
+    tried = []
+    monkeypatch.setattr(console, "examples", lambda *given: tried.append(given[2]) or examples(*given))
+    out = Console(file=io.StringIO(), width=80)
+    console.tell_some(out, "Dropped", [f"column {i}" for i in range(3000)])
+    assert max(tried) <= 80
+    assert out.file.getvalue().startswith("Dropped: column 0, column 1, column 2, ")
+    assert out.file.getvalue().endswith(" and 2,995 more\n")
 
 
 def test_a_short_step_says_nothing():

@@ -96,6 +96,17 @@ def test_indices_are_those_of_the_definitions(group):
     assert Spread().index(d1, d2) == pytest.approx(float(spread(a, b)), rel=1e-12, abs=1e-12)
 
 
+@given(st.lists(st.integers(0, 30), min_size=1), st.sampled_from([3, 7, 10, 11]), st.randoms())
+def test_equal_gains_are_equal_whatever_rounding_did(numerators, denominator, rng):
+    others = rng.sample(numerators, len(numerators))
+    if len(others) > 1:
+        others[:2] = others[0] + 1, others[1] - 1
+    d1, d2 = (np.array(own) / denominator for own in (numerators, others))
+    assert Spread().compare(d1, d2) == "equal"
+    d2[0] -= 1e-9
+    assert Spread().compare(d1, d2) == "better"
+
+
 # Properties of every comparator.
 
 

@@ -4,6 +4,8 @@ import dataclasses
 import pickle
 import re
 from collections import Counter
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -17,10 +19,11 @@ from benchmarks.papers import dewri2009_tables as paper
 from pymoo_anon.comparison import *
 from pymoo_anon.comparison import CountQueries
 from pymoo_anon.comparison.comparing import better_off, compare_sizes, compare_uses
+from pymoo_anon.comparison.properties import sums_of_shares
 from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
+from pymoo_anon.table import AtMost, Below, Generalization, Hierarchy, Microdata, Violating
 
 SIZE, UTILITY = ClassSize(), TupleUtility()
 EQUAL_WEIGHTS = Weighted([0.5, 0.5], Coverage())
@@ -337,6 +340,41 @@ def test_the_ideal_is_what_no_generalization_or_one_class_gives(table):
     for prop in (ClassSize(), BreachProbability(), SensitiveCount("s0"), DistinctValues("s0")):
         vector = prop.measure(top)
         assert vector.oriented.max() == (vector.ideal if vector.maximize else -vector.ideal)
+
+
+@given(
+    st.lists(st.integers(1, 200), min_size=1, max_size=25).flatmap(
+        lambda wholes: st.tuples(
+            st.just(wholes), st.lists(st.tuples(*(st.integers(0, one) for one in wholes)), min_size=1, max_size=9)
+        )
+    )
+)
+def test_sums_of_shares_are_in_the_order_of_exact_ones(drawn):
+    wholes, rows = drawn
+    # A row backwards has the same sum where the wholes do.
+    rows = [*rows, *(row[::-1] for row in rows if wholes == wholes[::-1])]
+    exact = [sum(Fraction(*own) for own in zip(row, wholes, strict=True)) for row in rows]
+    found = sums_of_shares(np.array(rows), np.array(wholes))
+    np.testing.assert_allclose(found, [float(one) for one in exact], rtol=1e-15)
+    for (a, x), (b, y) in pairwise(sorted(zip(exact, found, strict=True))):
+        assert x == y if a == b else x <= y
+
+
+def test_nobody_is_better_off_by_a_rounding():
+    names, rows = ("a", "b", "c"), pd.DataFrame({"a": [0, 0, 5], "b": [0, 0, 5], "c": [1, 1, 10]})
+    table = Microdata.from_frame(rows, {name: Hierarchy.flat(list(range(11))) for name in names})
+
+    def classes(*sizes):
+        groups = {name: [0] * n + list(range(1, 12 - n)) for name, n in zip(names, sizes, strict=True)}
+        labels = {name: list(map(str, range(12 - n))) for name, n in zip(names, sizes, strict=True)}
+        return table.equivalence_classes(Generalization(groups, labels))
+
+    for pair in (((1, 1, 3), (1, 2, 2)), ((2, 3, 1), (4, 1, 1))):
+        first, second = (classes(*sizes) for sizes in pair)
+        for prop in (TupleLoss(), TupleUtility()):
+            assert Coverage().compare(prop.measure(first), prop.measure(second)) == "equal"
+            assert Dominance().compare(prop.measure(first), prop.measure(second)) == "equal"
+    assert [own.equal for own in better_off(classes(1, 1, 3), classes(1, 2, 2))] == [3, 3]
 
 
 EXPECTED = {

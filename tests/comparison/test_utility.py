@@ -142,12 +142,14 @@ def test_a_query_in_words():
     assert all(a <= b for a, b in re.findall(r"day 2021-03-0(\d) to 2021-03-0(\d)", words))
     assert re.search(r"city one of [45] values such as [a-f]\b", words)
     assert re.search(r"city [a-f] and one x", words)
-    # A missing value is no end of a range.
-    table = Microdata.from_frame(pd.DataFrame({"n": [1, 2]}), {"n": Hierarchy.flat([1, 2, 3, None])})
-    queries = CountQueries(table, n=60)
-    told = {queries.words(i) for i in range(60)}
-    assert {"n 1", "n 1 to 3", "n 3 or nothing known", "n 2 to 3 or nothing known"} <= told
-    assert not [one for one in told if "to nothing known" in one]
+    # A missing value is no end of a range, and is told where rows have none.
+    for missing, words in (("keep", " or nothing known"), ("drop", "")):
+        frame = pd.DataFrame({"n": [1, 2, None]}, dtype=object)
+        table = Microdata.from_frame(frame, {"n": Hierarchy.flat([1, 2, 3, None])}, missing=missing)
+        queries = CountQueries(table, n=60)
+        told = {queries.words(i) for i in range(60)}
+        assert {"n 1", "n 1 to 3", f"n 3{words}", f"n 2 to 3{words}"} <= told
+        assert not [one for one in told if "to nothing known" in one or (" or" in one and not words)]
 
 
 def shares(cells):
@@ -230,6 +232,8 @@ def test_what_has_numbers():
     assert utility.domain_numbers(table.quasi_identifiers["day"]).tolist() == [737854, 737855]
     assert utility.domain_numbers(Hierarchy.flat([None])) is None
     assert utility.domain_numbers(Hierarchy.flat(["169,0", "1.070,5", None]))[:2].tolist() == [169, 1070.5]
+    # As a draft reads it, the point groups thousands.
+    assert utility.domain_numbers(Hierarchy.flat(["950", "1.204"])).tolist() == [950, 1204]
     assert utility.domain_numbers(Hierarchy.flat(["7,5", "k.A."])) is None
     assert utility.domain_numbers(Hierarchy.flat(["7,5", "02,5"])) is None
     none = Generalization({"q": [0, 0]}, {"q": ["*"]})

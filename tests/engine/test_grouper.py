@@ -66,8 +66,8 @@ def spaces(own):
     found = list(own._pool)
     assert len(set(map(id, found))) == len(found)
     for space in found:
-        assert not space._scratch.cells.any()
-        assert not space._scratch.tally.any()
+        assert not space.scratch.cells.any()
+        assert not space.scratch.tally.any()
         assert space.slots.marks.max() < space.slots.base[0]
     return found
 
@@ -183,7 +183,7 @@ def test_a_workspace_whose_step_was_broken_off_is_dropped(monkeypatch, error):
     (space,) = own._pool
 
     def broken(*arguments):
-        space._scratch.cells[:] = 7
+        space.scratch.cells[:] = 7
         raise error
 
     maps, n_groups = random_maps(4, 2)
@@ -274,7 +274,7 @@ maps = np.tile(np.arange(N_VALUES), 3) // widths[:, None]
 n_groups = np.repeat(-(-N_VALUES // widths)[:, None], 3, axis=1)
 expected = [plain_classes(tuples, groups, "t") for groups in maps]
 settings = dict(vars(grouper))
-for tiny in (None, "_BATCH_CLASSES", "_BATCH_ENTRIES", "_FEWEST_SLOTS", "_CELLS", "_LONGEST_TALLY"):
+for tiny in (None, "_BATCH_CLASSES", "_BATCH_ENTRIES", "_FEWEST_SLOTS", "_CELLS"):
     for room in (0, 0.3, 1, 2):
         vars(grouper).update(settings)
         if tiny is not None:

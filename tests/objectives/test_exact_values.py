@@ -171,9 +171,9 @@ def test_certified_fronts_hold_no_dominated_twins(seed):
 
 
 @njit()
-def in_pairs(high, low, small, less, counts, logs):
+def in_pairs(number, small, counts, logs):
     """Compute logarithms and an exponential in a compiled loop."""
-    return log_pair(high, low, logs), log_of_one_and(small, less), exp_pair(high, low, logs), own_logs(counts, logs)
+    return log_pair(number, logs), log_of_one_and(small), exp_pair(number, logs), own_logs(counts, logs)
 
 
 def assert_26_digits(pair, expected):
@@ -195,7 +195,7 @@ def test_logarithms_and_exponentials_are_right_to_26_digits():
             # The second part is below the last digit of the first.
             low = high * rng.uniform(-1, 1) * 2.0**-54
             small, less = high / 2.0**16, low / 2.0**16
-            log, log_of_one, power, _ = in_pairs(high, low, small, less, np.array([1]), logs)
+            log, log_of_one, power, _ = in_pairs((high, low), (small, less), np.array([1]), logs)
             number = Decimal(high) + Decimal(low)
             if abs(number.ln()) > 0.01:
                 assert_26_digits(log, number.ln())
@@ -209,7 +209,7 @@ def test_own_logarithms_of_many_counts_and_of_large_ones():
     with localcontext() as context:
         context.prec = 50
         expected = sum(Decimal(c) * Decimal(c).ln() for c in counts.tolist() if c > 0)
-        assert_26_digits(in_pairs(1.0, 0.0, 0.0, 0.0, counts, logs)[3], expected)
+        assert_26_digits(in_pairs((1.0, 0.0), (0.0, 0.0), counts, logs)[3], expected)
 
 
 def counts_up_to(total, most):

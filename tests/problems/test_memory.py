@@ -146,7 +146,7 @@ def test_a_pickle_may_be_made_while_threads_evaluate():
         assert np.array_equal(memory[X[held]][:, 0], -F[held, 0])
 
 
-def test_a_pickle_holds_points_and_values_and_no_free_rows():
+def test_a_pickle_holds_points_and_values_alone():
     memory, X = Memory(2), np.arange(3000).reshape(-1, 3)
     recall(memory, X, of_nodes)
     recall(memory, X[:1] + 9000, of_nodes)

@@ -288,8 +288,11 @@ def test_every_figure_is_what_is_there(front):
     assert lost > 0.4
     text = less_lost(front, choice, "mark")
     found = re.fullmatch(
-        r"(\d+) % lost\. Less: release --local \((\d+) %\), k = (\d+) \(row (\d+), (\d+) %\), without .*", text
+        r"(\d+) % lost\. Less: release --local \((\d+) %\), k = (\d+) in place of the required 20 "
+        r"\(row (\d+), (\d+) %\), without .*",
+        text,
     )
+    assert less_lost(front, front.choose(row=choice.row), "mark") == text.replace(" in place of the required 20", "")
     own, local, k, row, smaller = map(int, found.groups())
     assert own == round(100 * lost)
     made = front.table.equivalence_classes(refine(front.problem, np.array(choice.x)))

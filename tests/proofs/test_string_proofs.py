@@ -113,6 +113,10 @@ def test_a_proof_finds_what_all_strings_hold(seed):
     assert found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=1e-7)
     np.testing.assert_array_equal(problem.compute(proof.X), proof.F)
+    if proof._space.slack == 0:
+        # The loss of whole units is rounded up or down, and needs as many again.
+        for gain in range(round(proof._space.most / proof._space.unit) + 1):
+            assert proof._space.need(proof._space.least_loss(gain), exact=True) == gain
 
 
 @pytest.mark.parametrize("seed", range(150, 175))

@@ -25,7 +25,7 @@ from strategies import more, promised
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import Kept, RecountError, codebook, mdav, release
-from pymoo_anon.publishing.release import Asked, recode
+from pymoo_anon.publishing.release import recode
 from pymoo_anon.study.project import read_project
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
@@ -106,7 +106,7 @@ def test_numbers_are_rounded_and_clipped_as_a_person_does(values, step, clip):
     ],
 )
 def test_a_file_that_is_not_as_coarse_as_was_said_is_found_out(column, value, words):
-    made = recode(FRAME, PROBLEM, [0], Asked(keep=KEEP))
+    made = recode(FRAME, PROBLEM, [0], keep=KEEP)
     written = made.frame.copy()
     written.loc[0, column] = value
     with pytest.raises(RecountError, match="nothing is released") as raised:
@@ -215,7 +215,7 @@ def test_totals_stay_whatever_is_suppressed(seed, local):
 
 
 def test_a_file_with_other_means_is_found_out():
-    made = recode(PAID, OF_PAID, [1], Asked(keep=MEANS))
+    made = recode(PAID, OF_PAID, [1], keep=MEANS)
     frame = made.frame
     wrong = frame.assign(pay=frame.pay.where(frame.index > 0, 20.0))
     words = r"column 'pay' must be replaced by the mean of the class, got 3 means of 2 classes$"

@@ -19,7 +19,7 @@ from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import RecountError, codebook, evidence, explain, explaining, release, verify, write_report
 from pymoo_anon.publishing.explaining import alternatives, bound_words
-from pymoo_anon.publishing.release import Asked, recode
+from pymoo_anon.publishing.release import recode
 from pymoo_anon.publishing.report.cells import cell_of, one_line
 from pymoo_anon.table import AtMost, Hierarchy, LocalGeneralization, Microdata
 
@@ -310,7 +310,7 @@ def ward():
     table = Microdata.from_frame(WARD, {"age": AGES, "sex": Hierarchy.flat(["F", "M"])}, "diagnosis")
     measures = [KAnonymity(), DistinctLDiversity("diagnosis"), GeneralLossMetric(), MarketerRisk()]
     problem = LocalRecodingProblem(table, measures)
-    return recode(WARD, problem, problem.x_of(2), Asked())
+    return recode(WARD, problem, problem.x_of(2))
 
 
 def test_labels_of_other_values_are_never_released():

@@ -22,7 +22,7 @@ from tasks import KINDS
 from pymoo_anon.objectives import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import RecountError, release
-from pymoo_anon.publishing.release import Asked, recode, uniqueness_of
+from pymoo_anon.publishing.release import recode, uniqueness_of
 from pymoo_anon.publishing.verify import check_rows
 from pymoo_anon.table import Hierarchy, Microdata, frames
 from pymoo_anon.table.frames import in_memory, renamed
@@ -205,7 +205,8 @@ CITIZENS = pd.DataFrame(
         "visited": [f"2024-01-{1 + i % 5:02}" for i in range(30)],
         "where": [f"POINT (7.{i % 4}5 50.{i % 3}5)" for i in range(30)],
         "height": [150.25 + i for i in range(30)],
-        "eyes": ["blue", "brown", "green"] * 10,
+        "of the age": ["minor", "adult", "senior"] * 10,
+        "eyes": [("blue", "brown", "green")[i // 3 % 3] for i in range(30)],
     }
 )
 
@@ -465,8 +466,8 @@ def released(space, suppressed):
         sizes = [(found.labels[name], np.bincount(own), len(own)) for name, own in found.groups.items()]
     extents = [dict(zip(map(str, labels), (own - 1) / (n - 1), strict=True)) for labels, own, n in sizes]
     roles = {"drop": ["name", "patient"], "keep": KEPT}
-    asked = Asked(suppressed=suppressed, recoding=recoding, anyway="it is only a test", **roles)
-    return recode(HOSPITAL, problem, x, asked), extents
+    asked = {"suppressed": suppressed, "recoding": recoding, "anyway": "it is only a test", **roles}
+    return recode(HOSPITAL, problem, x, **asked), extents
 
 
 @pytest.mark.parametrize(
@@ -491,8 +492,8 @@ def test_a_damaged_release_is_refused(space, suppressed):
 def test_a_table_is_taken_where_a_loop_over_its_rows_finds_those_of_the_release(point, suppressed, data):
     table, problem, x, _ = point
     assume(problem.equivalence_classes(x).kept.any())
-    asked = Asked(keep=kept_of(problem), suppressed=suppressed, anyway="it is only a test")
-    made = recode(table.frame, problem, x, asked)
+    asked = {"keep": kept_of(problem), "suppressed": suppressed, "anyway": "it is only a test"}
+    made = recode(table.frame, problem, x, **asked)
     whole = made.frame
     rows, names = st.integers(0, len(whole) - 1), st.sampled_from([*whole])
     columns = data.draw(st.lists(names, min_size=1, max_size=2, unique=True))
@@ -514,8 +515,8 @@ def test_columns_of_lists_are_held_against_the_original(lazy):
     frame = pl.from_pandas(HOSPITAL).with_columns(doses=pl.Series([[i % 3, None] for i in range(len(HOSPITAL))]))
     frame = frame.lazy() if lazy else frame
     problem = LatticeProblem(Microdata.from_frame(HOSPITAL, HIERARCHIES, "diagnosis"), [KAnonymity()])
-    asked = Asked(["name", "patient"], {**KEPT, "doses": "the studies go by them"}, anyway="it is only a test")
-    made = recode(frame, problem, [2, 1], asked)
+    asked = {"drop": ["name", "patient"], "keep": {**KEPT, "doses": "the studies go by them"}}
+    made = recode(frame, problem, [2, 1], anyway="it is only a test", **asked)
     assert made.counted_again(made.frame).claims.holds.tolist() == [True]
     own = made.frame.lazy().collect()
     damaged = own.with_columns(doses=own["doses"].reverse())
@@ -532,6 +533,6 @@ def test_a_release_of_pandas_takes_no_memory_that_it_can_do_without():
     problem = LatticeProblem(Microdata.from_frame(frame, towns, "s"), [KAnonymity()])
     problem.evaluate(np.array([[0, 0]]))
     assert "grouper" in vars(problem.table)
-    made = recode(frame, problem, [0, 0], Asked())
+    made = recode(frame, problem, [0, 0])
     assert "grouper" not in vars(problem.table)
     assert isinstance(made.frame.index, pd.RangeIndex)

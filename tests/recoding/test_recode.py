@@ -336,15 +336,22 @@ def test_a_class_may_lose_rows_down_to_k():
     assert relocate(trees, Requirements(2).tests(table.tuples, trees), np.array([0, 0, 1])).tolist() == [0, 1, 1]
 
 
-@pytest.mark.parametrize(("seed", "price"), list(product(range(4), (0.0, 5.0))))
-def test_relocation_saves_until_no_move_of_a_tuple_saves_more(seed, price):
+# In the last one, classes change before others are sorted.
+DRAWN = [*product([(80, 3, 8)], range(4), (0.0, 5.0)), ((150, 4, 6), 5, 0.0)]
+
+
+@pytest.mark.parametrize(("size", "seed", "price"), DRAWN)
+def test_relocation_saves_until_no_move_of_a_tuple_saves_more(size, seed, price):
     """Compute the loss of every single move that leaves k rows."""
     random = np.random.default_rng(seed)
-    table, trees = drawn(random, 80, 3, 8)
+    table, trees = drawn(random, *size)
     before = random.permutation(np.arange(len(trees.rows)) // 5)
     made = relocate(trees, Requirements(3).tests(table.tuples, trees), before.copy(), price)
     rows, losses = lost(trees, made, price)
     assert rows[rows > 0].min() >= 3
+    assert Classes.of(trees, Requirements(3).tests(table.tuples, trees), made).loss(price) == pytest.approx(
+        losses.sum()
+    )
     assert losses.sum() < lost(trees, before, price)[1].sum()
     for r in range(len(made)):
         for c in np.flatnonzero(rows) if rows[made[r]] - trees.rows[r] >= 3 else ():

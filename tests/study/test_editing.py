@@ -161,5 +161,5 @@ def test_what_cannot_be_met_names_the_columns_and_the_audience(with_sensitive):
         "Impossible for staff: Everybody hides among at least 100,000 rows. Not even one class of all rows keeps it."
     ]
     own(diagnosis="other")
-    with pytest.raises(ValueError, match="is not decided"):
+    with pytest.raises(ValueError, match="every column must have a decided role"):
         unmet(read_project(MINE))

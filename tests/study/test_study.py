@@ -1,5 +1,6 @@
 """A study: the folder of a search as one object, equal to the commands."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -91,7 +92,8 @@ def test_other_folders_are_refused(searched, tmp_path):
 
 
 def test_a_second_release_tells_the_joint_classes(searched):
-    study = Study.open(searched)
+    study, other = Study.open(searched), Study.open(searched)
+    assert study.releases == other.releases == []
     rows = [row for row, k in enumerate(study.front.values(KAnonymity()), start=1) if k > 1]
     pairs = {(a, b): joint([study.point(a), study.point(b)]) for a in rows for b in rows if a < b}
     least = {pair: KAnonymity().evaluate(both).item() for pair, both in pairs.items()}
@@ -99,7 +101,8 @@ def test_a_second_release_tells_the_joint_classes(searched):
     study.release("first.csv", row=safe[0], suppressed="drop")
     seen = f"joint k = {least[safe]:g} and joint l of diagnosis = "
     with pytest.warns(UserWarning, match=f"first.csv is another release of this table. .* sees {seen}"):
-        study.release("second.csv", row=safe[1], suppressed="drop")
+        other.release("second.csv", row=safe[1], suppressed="drop")
+    assert [one.file for one in study.releases] == ["first.csv", "second.csv"]
     told = read_evidence("second.csv.evidence.json")["joint"]
     both = pairs[safe]
     assert told["l"] == {"diagnosis": DistinctLDiversity("diagnosis").evaluate(both).item()}
@@ -121,5 +124,6 @@ def test_a_refined_release_is_counted_by_its_own_classes(searched):
     both = joint([choice, study.table.equivalence_classes(refine(study.problem, choice))])
     assert together.k == KAnonymity().evaluate(both).item() > 1
     # Records of another search cannot be counted.
-    study.releases = [one._replace(x=[9]) for one in study.releases]
+    records = study.folder / "releases.json"
+    records.write_text(json.dumps([{**one, "x": [9]} for one in json.loads(records.read_text())]))
     assert all_together(study)[1] is None

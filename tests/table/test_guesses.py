@@ -230,6 +230,9 @@ def test_what_a_rule_is_for_is_guessed_exactly():
         ('a.b\n"c', ["u", "v"] * 9, "other"),
         ("familyid", [i // 3 for i in range(100)], "identifier"),
         ("amount paid", [i + 0.5 for i in range(100)], "sensitive"),
+        ("diagnosis", [f"flu, seen at {i}" for i in range(60)] * 2, "sensitive"),
+        ("diagnosis", [f"flu, seen at {i}" for i in range(60)], "other"),
+        ("diagnosis", [f"J{i}" for i in range(60)], "sensitive"),
         # Weights of persons, and of the rows of a survey.
         ("weight", [2500 + 7 * (i % 40) for i in range(200)], "quasi-identifier"),
         ("weight", [214_986 + 7 * (i % 40) for i in range(200)], "other"),
@@ -377,11 +380,11 @@ def made_of(frame, kind):
     return FRAMES[kind](pa.Table.from_pandas(frame, preserve_index=False))
 
 
-def found_in(frame, asked=None, person=None, kind="pandas"):
+def found_in(frame, asked=None, person=None, kind="pandas", by=None):
     names, frame = list(frame), made_of(frame, kind)
     profiles = profiles_of(frame, names)
     own = [profile for profile in profiles if profile.name != person]
-    return decided_columns(frame, own, asked or [one.name for one in own], person)
+    return decided_columns(frame, own, asked or [one.name for one in own], person, by)
 
 
 def plainly_decided(frame, a, b):
@@ -422,7 +425,11 @@ def test_what_decides_is_so_in_every_row(maps, kind):
     assert all(plainly_decided(frame, other, name) for name, other in found.items())
     # Chance would not let 391 rows agree, unless nearly all rows have one value.
     sure = {f"m{j}" for j in range(len(maps)) if frame[f"m{j}"].value_counts(normalize=True).iloc[0] < 0.9}
-    assert {name for name in sure if len({*frame[name]}) > 1} <= {*found}
+    sure = {name for name in sure if len({*frame[name]}) > 1}
+    assert sure <= {*found}
+    by_code = found_in(frame, [name for name in frame if name != "code"], kind=kind, by=["code"])
+    assert sure <= {*by_code}
+    assert all(plainly_decided(frame, "code", name) for name in by_code)
 
 
 @pytest.mark.parametrize("kind", KINDS)

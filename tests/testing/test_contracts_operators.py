@@ -195,3 +195,14 @@ class MovesAlong(LevelNeighborhood):
         found = super()._do(problem, x, distance, *args, **kwargs)
         x[0] = 0
         return found
+
+
+class Vanishing(LevelNeighborhood):
+    """A neighborhood that is empty from its second use on."""
+
+    calls = 0
+
+    def _do(self, problem, x, distance, *args, **kwargs):
+        self.calls += 1
+        found = super()._do(problem, x, distance, *args, **kwargs)
+        return found if self.calls == 1 else found[:0]

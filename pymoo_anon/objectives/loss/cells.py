@@ -15,7 +15,17 @@ import numpy as np
 from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, one_class, sums_of_groups
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.sums import LOG_2, add_pairs, divide_pairs, log_of, logs_up_to, multiply_pairs, own_logs
+from pymoo_anon.engine.sums import (
+    LOG_2,
+    add_pairs,
+    divide_pairs,
+    log_of,
+    logs_up_to,
+    multiply_pairs,
+    own_logs,
+    pair_of,
+    subtract_pairs,
+)
 from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.bounds import AdditiveLoss, ClassGains
 from pymoo_anon.table.domain_values import meant
@@ -278,8 +288,7 @@ class Precision(LossObjective):
             levels = np.repeat(lengths, np.diff(classes.forest.starts)) - classes.forest.levels
             left = np.add.reduceat(classes.kept_rows * levels, classes.first_of_attributes, axis=1)
         else:
-            assert classes.maps is not None
-            levels = self._levels(tuples, classes.maps)
+            levels = self._levels(tuples, classes.checked_maps)
             left = (lengths - levels) * (tuples.n_rows - classes.n_suppressed)[:, np.newaxis]
         return _over_one_denominator(left, *self._factors(tuples))
 
@@ -399,17 +408,13 @@ def _lost_bits(held, kept, n_gone, marginals, n_rows, logs):
     less that of the rows with its value.
     """
     bits = np.empty(len(held))
-    original, original_rest = own_logs(marginals, logs)
-    log_rows, log_rows_rest = log_of(n_rows, logs)
+    original, of_rows = own_logs(marginals, logs), log_of(n_rows, logs)
     for i in range(len(held)):
-        total, rest = multiply_pairs(np.float64(n_gone[i]), 0.0, log_rows, log_rows_rest)
-        total, rest = add_pairs(total, rest, -original, -original_rest)
+        total = subtract_pairs(multiply_pairs(pair_of(n_gone[i]), of_rows), original)
         for g in range(held.shape[1]):
             if kept[i, g] > 0:
-                high, low = log_of(held[i, g], logs)
-                high, low = multiply_pairs(np.float64(kept[i, g]), 0.0, high, low)
-                total, rest = add_pairs(total, rest, high, low)
-        total, rest = divide_pairs(total, rest, LOG_2[0], LOG_2[1])
+                total = add_pairs(total, multiply_pairs(pair_of(kept[i, g]), log_of(held[i, g], logs)))
+        lost, _ = divide_pairs(total, LOG_2)
         # Where a cell has lost its value at least one bit is lost: less is none.
-        bits[i] = total if total > 0.5 else 0.0
+        bits[i] = lost if lost > 0.5 else 0.0
     return bits

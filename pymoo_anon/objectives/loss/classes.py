@@ -24,6 +24,8 @@ from pymoo_anon.engine.sums import (
     logs_up_to,
     multiply_pairs,
     own_logs,
+    pair_of,
+    subtract_pairs,
 )
 from pymoo_anon.objectives.base import ColumnObjective, LossObjective
 from pymoo_anon.objectives.bounds import RisingLoss, RisingSum, SuppressionBudget
@@ -236,24 +238,18 @@ def _divergence(counts, offsets, cells, n_values, kept_rows, starts, in_classes,
     original, n_rows = own_logs(counts, logs), counts.sum()
     for i in range(len(divergence)):
         own, kept = cells[starts[i] : starts[i + 1]], in_classes[starts[i] : starts[i + 1]]
-        total, rest = original
-        high, low = own_logs(kept, logs)
-        total, rest = add_pairs(total, rest, -high, -low)
+        total = subtract_pairs(original, own_logs(kept, logs))
         # A kept row is spread over as many cells as the groups of its class have values.
         for g in range(kept_rows.shape[1]):
             if kept_rows[i, g] > 0:
-                high, low = log_of(n_values[i, g], logs)
-                high, low = multiply_pairs(np.float64(kept_rows[i, g]), 0.0, high, low)
-                total, rest = add_pairs(total, rest, high, low)
+                total = add_pairs(total, multiply_pairs(pair_of(kept_rows[i, g]), log_of(n_values[i, g], logs)))
         n_suppressed = n_rows - kept.sum()
         if n_suppressed > 0:
-            high, low = _everywhere(n_values[i], offsets, own, kept, n_suppressed, logs)
-            total, rest = add_pairs(total, rest, -high, -low)
-        high, low = multiply_pairs(np.float64(n_rows), 0.0, LOG_2[0], LOG_2[1])
-        high, low = divide_pairs(total, rest, high, low)
+            total = subtract_pairs(total, _everywhere(n_values[i], offsets, own, kept, n_suppressed, logs))
+        bits, _ = divide_pairs(total, multiply_pairs(pair_of(n_rows), LOG_2))
         # Two different distributions differ by 1 / rows or more in sum, as rows are whole. By Pinsker's inequality the
         # total then is at least 1 / (2 rows): less is none.
-        divergence[i] = high if total > 0.25 / n_rows else 0.0
+        divergence[i] = bits if total[0] > 0.25 / n_rows else 0.0
     return divergence
 
 
@@ -261,23 +257,18 @@ def _divergence(counts, offsets, cells, n_values, kept_rows, starts, in_classes,
 def _everywhere(extents, offsets, cells, sizes, n_suppressed, logs):
     """Return suppressed rows' terms in the logarithms of densities, a pair."""
     # Of no class, but the density of those that are everywhere.
-    total, rest = log_of(n_suppressed, logs)
+    log = log_of(n_suppressed, logs)
     for j in range(len(offsets) - 1):
-        high, low = log_of(offsets[j + 1] - offsets[j], logs)
-        total, rest = add_pairs(total, rest, -high, -low)
-    total, rest = multiply_pairs(np.float64(n_suppressed), 0.0, total, rest)
+        log = subtract_pairs(log, log_of(offsets[j + 1] - offsets[j], logs))
+    total, rest = multiply_pairs(pair_of(n_suppressed), log)
     for c in range(len(sizes)):
         if sizes[c] > 0:
-            high, low = _share_of_suppressed(extents, offsets, cells[c], n_suppressed, sizes[c])
-            if high > 2.0**-10:
-                high, low = add_pairs(1.0, 0.0, high, low)
-                high, low = log_pair(high, low, logs)
-            else:
-                high, low = log_of_one_and(high, low)
-            high, low = multiply_pairs(np.float64(sizes[c]), 0.0, high, low)
+            share = _share_of_suppressed(extents, offsets, cells[c], n_suppressed, sizes[c])
+            log = log_of_one_and(share) if share[0] <= 2.0**-10 else log_pair(add_pairs(pair_of(1.0), share), logs)
+            high, low = multiply_pairs(pair_of(sizes[c]), log)
             total, rest = add(total, rest, high)
             rest += low
-    return add_pairs(total, rest, 0.0, 0.0)
+    return add_pairs((total, rest), pair_of(0.0))
 
 
 @kernel
@@ -288,17 +279,15 @@ def _share_of_suppressed(extents, offsets, cells, n_suppressed, size):
     Invariant: the pair times `above` over `below` is the share of the columns so far. Both are exact, being whole and
     below 2^53.
     """
-    high, low = 1.0, 0.0
+    share = pair_of(1.0)
     above, below = np.float64(n_suppressed), np.float64(size)
     for j in range(len(cells)):
         own, all_values = np.float64(extents[cells[j]]), np.float64(offsets[j + 1] - offsets[j])
         if max(above * own, below * all_values) > 2.0**53:
-            more, less = divide_pairs(above, 0.0, below, 0.0)
-            high, low = multiply_pairs(high, low, more, less)
+            share = multiply_pairs(share, divide_pairs(pair_of(above), pair_of(below)))
             above, below = np.float64(1.0), np.float64(1.0)
             # So small that it counts for nothing, and that smaller ones could not be multiplied.
-            if high < 1e-40:
-                return 0.0, 0.0
+            if share[0] < 1e-40:
+                return pair_of(0.0)
         above, below = above * own, below * all_values
-    more, less = divide_pairs(above, 0.0, below, 0.0)
-    return multiply_pairs(high, low, more, less)
+    return multiply_pairs(share, divide_pairs(pair_of(above), pair_of(below)))

@@ -15,7 +15,7 @@ import pandas as pd
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to
+from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, logs_up_to, subtract_pairs
 from pymoo_anon.objectives.base import ColumnObjective
 from pymoo_anon.objectives.bounds import Shares, WorstShare
 from pymoo_anon.objectives.privacy.identity import WorstClassObjective
@@ -82,7 +82,7 @@ class TCloseness(_FromTable):
             self.distance = tuple(distance)
             if twice := repeated(map(same_as, distance)):
                 raise ValueError(f"distance must list every value once, got more than once: {examples(twice)}")
-        elif distance not in ("equal", "ordered"):
+        elif not isinstance(distance, str) or distance not in ("equal", "ordered"):
             raise ValueError(
                 f"distance must be 'equal', 'ordered', all values in their order or a Hierarchy, got {distance!r}"
             )
@@ -444,13 +444,8 @@ def _disclosures(sizes, value_starts, values, counts, totals, n_rows, logs):
             if ratio > greatest:
                 greatest, most = ratio, e
         if most >= 0:
-            high, low = log_of(counts[most], logs)
-            more, less = log_of(n_rows, logs)
-            high, low = add_pairs(high, low, more, less)
-            more, less = log_of(totals[values[most]], logs)
-            high, low = add_pairs(high, low, -more, -less)
-            more, less = log_of(sizes[c], logs)
-            high, low = add_pairs(high, low, -more, -less)
-            high, low = divide_pairs(high, low, LOG_2[0], LOG_2[1])
-            disclosures[c] = abs(high)
+            log = add_pairs(log_of(counts[most], logs), log_of(n_rows, logs))
+            log = subtract_pairs(log, log_of(totals[values[most]], logs))
+            log = subtract_pairs(log, log_of(sizes[c], logs))
+            disclosures[c] = abs(divide_pairs(log, LOG_2)[0])
     return disclosures

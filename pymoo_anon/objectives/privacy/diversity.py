@@ -14,7 +14,7 @@ import numpy as np
 
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.engine.compiled import njit
-from pymoo_anon.engine.sums import add, add_pairs, divide_pairs, exp_pair, log_of, logs_up_to, own_logs
+from pymoo_anon.engine.sums import add, divide_pairs, exp_pair, log_of, logs_up_to, own_logs, pair_of, subtract_pairs
 from pymoo_anon.objectives.base import ColumnObjective, checked_column
 from pymoo_anon.objectives.bounds import (
     Bounding,
@@ -346,11 +346,8 @@ def _exp_of_entropy(counts, size, logs):
     It can be whole for counts that differ: of 4, 2, 1, 1, 1 and 1 rows it is 5, as 10^10 = 5^10 4^4 2^2. Then the pair
     is within 10^-20 of the whole number, which is the float next to it.
     """
-    mean, rest = own_logs(counts, logs)
-    mean, rest = divide_pairs(mean, rest, np.float64(size), 0.0)
-    high, low = log_of(size, logs)
-    high, low = add_pairs(high, low, -mean, -rest)
-    high, low = exp_pair(high, low, logs)
+    mean = divide_pairs(own_logs(counts, logs), pair_of(size))
+    high, low = exp_pair(subtract_pairs(log_of(size, logs), mean), logs)
     return high + low
 
 

@@ -196,11 +196,6 @@ class KAnonymity(WithBackgroundKnowledge):
         """Return k itself."""
         return k.astype(float)
 
-    def check(self, table: Microdata) -> None:
-        super().check(table)
-        if self.column is not None:
-            table.tuples.check_role(self.column, self)
-
     def value_range(self, tuples: DistinctTuples) -> tuple[float, float]:
         return 1, tuples.n_rows if self.column is None else int(np.count_nonzero(tuples.totals(self.column)))
 

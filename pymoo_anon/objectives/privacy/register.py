@@ -494,6 +494,10 @@ class LeastPayout(_Payout, WorstClassObjective):
     name = "least payout"
     short = "least-payout"
 
+    def jointly(self) -> NoReturn:
+        """Refuse joint classes."""
+        raise ValueError(f"cells of joint classes have no groups, so that {self.name} cannot be joint")
+
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
         return np.array([float(own) for one in classes for own in self.of_rows(one)])
 

@@ -101,7 +101,8 @@ def _axis(subject: Subject, one: Measure) -> Spec:
     values = values[np.isfinite(values)]
     log = logarithmic(values)
     large = len(values) > 0 and abs(values).max() >= 1000
-    form = "~%" if one.loss else "~s" if large else "~g"
+    # On a linear scale "~g" would write 150 as 1.5e+2.
+    form = "~%" if one.loss else "~s" if large else "~g" if log else "~r"
     axis: Spec = {"format": form, "tickCount": 6}
     if log:
         powers = 10.0 ** np.arange(-12, 13)
@@ -116,7 +117,7 @@ def _axis(subject: Subject, one: Measure) -> Spec:
         "colour": {
             "title": one.title,
             "scale": {**scale, "scheme": "viridis", "reverse": True},
-            "legend": {"gradientLength": 180, "format": ".3~r" if form == "~g" else form, **whole},
+            "legend": {"gradientLength": 180, "format": ".3~r" if form in ("~g", "~r") else form, **whole},
         },
         "bounds": [bound for bound in _bounds(subject, one) if not log or bound["at"] > 0],
     }
