@@ -134,6 +134,7 @@ def test_sorted_is_from_private_to_useful_and_keeps_rows():
 def test_a_front_of_nothing_is_empty():
     strict = LatticeProblem(invented(1), [K, GLM], constraints=[K >= 10_000])
     assert len(strict.front(NODES)) == 0
+    assert (strict.pareto_front().shape, strict.pareto_set().shape) == ((0, 2), (0, 4))
     for nothing in (Result(), [], np.array([])):
         front = PROBLEM.front(nothing)
         assert len(front) == len(front.to_frame()) == 0

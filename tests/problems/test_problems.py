@@ -542,14 +542,3 @@ def test_a_larger_budget_is_asked_for_by_the_call(monkeypatch):
     assert np.array_equal(own.compute(own.pareto_set()), expected)
     monkeypatch.setattr(lattice, "_UNASKED_NODES", 16)
     assert np.array_equal(wide([3, 3]).pareto_front(), expected)
-
-
-def test_points_of_a_front_without_a_feasible_node_are_refused():
-    own = wide([2, 2], constraints=[KAnonymity() >= 61])
-    assert own.pareto_front().shape == (0, 2)
-    assert own.pareto_set().shape == (0, 2)
-    for point in (own.ideal_point, own.nadir_point):
-        assert refused(ValueError, point) == (
-            "the front must have a member for its ideal and nadir points, got none of 9 nodes that satisfies all "
-            "constraints"
-        )

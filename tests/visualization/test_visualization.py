@@ -420,6 +420,7 @@ def test_tuples_without_names_are_numbered():
     picture = tuple_picture({0: PropertyVector([5, 7], table_of([2, 1]), "x", True)})
     assert picture.ticks == ("1", "2", "3")
     assert picture.curves["0"].tolist() == [[1, 5], [2, 5], [3, 7]]
+    assert len(tuple_picture({"a": PropertyVector([1], table_of([200]), "x", True)}).ticks) == 200
 
 
 @given(groups(of=REAL, n=2, maximize=None))
@@ -455,10 +456,6 @@ def test_plots_of_vectors(draw, prop, n, tmp_path):
     assert named == [f"release {i}" for i in range(n)]
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
     assert os.listdir(tmp_path) == ["picture.png"]
-
-
-def test_two_hundred_tuples_are_drawn_one_by_one():
-    assert len(tuple_picture({"a": PropertyVector([1], table_of([200]), "x", True)}).ticks) == 200
 
 
 @pytest.mark.parametrize("draw", [plot_tuples, plot_quantiles])
@@ -543,10 +540,3 @@ def test_convergence_is_drawn(histories, tmp_path):
         np.testing.assert_array_equal(line.get_xydata(), curve)
         assert line.get_drawstyle() == "steps-post"
     assert plot_convergence({"one": found["PBG-EA"]}, ratio, "ratio").axes[0].get_legend() is None
-
-
-def test_wrong_indicators_are_refused(histories):
-    for value in (np.nan, np.inf):
-        text = rf"^indicator must give finite numbers, got {value} after 8 evaluations"
-        with pytest.raises(ValueError, match=text):
-            convergence_picture(histories[1], lambda F, value=value: value, "nothing")
