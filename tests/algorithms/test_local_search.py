@@ -15,10 +15,9 @@ from pymoo.operators.crossover.sbx import SBX
 from pymoo.operators.mutation.pm import PM
 from pymoo.operators.repair.rounding import RoundingRepair
 from pymoo.optimize import minimize
-from pymoo.problems import get_problem
 from pymoo.termination import get_termination
 from strategies import every_string, grown, partitions
-from tasks import Task, found, invented, minimal, printed, sorted_rows, tasks
+from tasks import found, invented, minimal, printed, sorted_rows, tasks
 
 from pymoo_anon.algorithms import BitStringLocalSearch, ParetoLocalSearch
 from pymoo_anon.algorithms.common import in_type_of_problem
@@ -45,7 +44,7 @@ EXACT = sorted_rows(problem().pareto_front())
 
 
 def to_the_end(of, seed=1, **options):
-    return minimize(of, ParetoLocalSearch(termination=NoTermination(), **options), seed=seed)
+    return minimize(of, ParetoLocalSearch(termination=NoTermination(), **options), seed=seed, copy_algorithm=False)
 
 
 def seen(of):
@@ -65,19 +64,6 @@ def test_it_ends_with_the_best_of_what_it_saw_and_with_no_neighbor_left(task, se
     for x in np.reshape(res.X if res.X is not None else [], (-1, own.n_var)):
         # Two steps: one level in two attributes, or two in one.
         assert evaluated[np.abs(X - x).sum(axis=1) <= 2].all()
-
-
-def test_small_fronts_are_found_nearly_whole():
-    """Check a typical share, which is no promise."""
-    shares = []
-    for seed in range(4):
-        own = Task(invented(seed), [KAnonymity(), DistinctLDiversity("s0"), GeneralLossMetric()], [], 3).problem
-        exact = own.pareto_front()
-        of = own.fresh_copy()
-        res = to_the_end(of, seed)
-        shares.append(np.mean([(f == res.F).all(axis=1).any() for f in exact]))
-        assert of.n_unique < of.n_nodes
-    assert np.mean(shares) > 0.95
 
 
 def test_members_are_explored_when_no_neighbor_at_any_distance_is_left():
@@ -156,6 +142,9 @@ class Seldom(Selection):
 def test_whatever_the_strategies_its_end_is_near_the_exact_front(options):
     own = problem()
     res = to_the_end(own, **options)
+    for name in options.keys() - {"n_offsprings"}:
+        holder = res.algorithm.initialization if name == "sampling" else res.algorithm
+        assert getattr(holder, name) is options[name]
     assert res.X.dtype == np.int64
     assert res.algorithm.evaluator.n_eval == own.n_unique
     assert res.algorithm.n_unexplored == 0
@@ -203,14 +192,7 @@ def test_wrappers_of_pymoo():
     assert res.F.shape[1] == 3
 
 
-class Flips(Neighborhood):
-    """A neighborhood of strings with one bit flipped."""
-
-    def _do(self, problem, x, distance, *args, **kwargs):
-        return x ^ np.eye(len(x), dtype=bool)
-
-
-def test_other_problems_are_searched_with_operators_of_their_own():
+def test_any_problem_of_whole_numbers_is_searched():
     class Line(Problem):
         def __init__(self):
             super().__init__(n_var=1, n_obj=2, xl=0, xu=9, vtype=int)
@@ -221,9 +203,6 @@ def test_other_problems_are_searched_with_operators_of_their_own():
     res = minimize(Line(), ParetoLocalSearch(), seed=1)
     assert sorted(res.X[:, 0].tolist()) == [0, 1, 2, 3, 4]
     assert res.algorithm.n_gen < 20
-    algorithm = ParetoLocalSearch(sampling=np.array([[0.5, 0.5]]), neighborhood=Flips())
-    with pytest.raises(TypeError):
-        minimize(get_problem("zdt1", n_var=2), algorithm)
 
 
 def test_verbose_shows_members_and_what_is_unexplored(capsys):
