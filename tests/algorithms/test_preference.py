@@ -67,17 +67,11 @@ def test_achievement_is_the_papers(F, preferences, eps):
     achievement = Achievement() if eps == 1e-6 else Achievement(eps=eps)
     expected = np.array([[ach(f, p, eps) for p in preferences] for f in F])
     X, P = np.array(F), np.array(preferences)
-    near = {"rtol": 1e-9, "atol": 1e-15}
-    np.testing.assert_allclose(achievement(X, P, _type="many_to_many"), expected, **near)
-    np.testing.assert_allclose(achievement(X, P[0], _type="many_to_one"), expected[:, 0], **near)
-    np.testing.assert_allclose(achievement(X[0], P, _type="one_to_many"), expected[0], **near)
-    n = min(len(X), len(P))
-    np.testing.assert_allclose(achievement(X[:n], P[:n], _type="one_to_one"), np.diag(expected[:n, :n]), **near)
-    for i, preference in enumerate(preferences):
+    np.testing.assert_allclose(achievement(X, P, _type="many_to_many"), expected, rtol=1e-9, atol=1e-15)
+    for preference in preferences:
         np.testing.assert_allclose(
             PreferredPoint(preference).deviation(X), [sum(f) - sum(preference) for f in F], atol=1e-12
         )
-        assert np.array_equal(achievement.do(X, P[i], _type="many_to_one"), achievement(X, P[i], _type="many_to_one"))
 
 
 def test_achievement_stands_beside_pymoos():
@@ -314,8 +308,3 @@ def test_a_repair_of_ones_own_is_taken():
     assert Most.given == 30
     assert len(res.F) > 0
     assert isinstance(PreferenceNSGA2(k=5).repair, ClosestValidRepair)
-
-
-def test_a_termination_given_to_the_algorithm_is_taken():
-    res = minimize(weighted(), PreferenceNSGA2(5, 10, termination=("n_gen", 3)), seed=1)
-    assert res.algorithm.evaluator.n_eval == 30

@@ -103,7 +103,7 @@ def test_what_every_algorithm_of_pymoo_takes_is_taken(algorithm):
     given = {"termination": ("n_gen", 3), "seed": 7, "verbose": True, "save_history": True, "callback": print}
     made = made_of(algorithm, **given, return_least_infeasible=True)
     assert (made.seed, made.verbose, made.save_history, made.return_least_infeasible) == (7, True, True, True)
-    assert made.callback is print
+    assert (made.callback, made.termination) == (print, ("n_gen", 3))
 
 
 def test_a_genetic_algorithm_takes_what_is_left_to_the_caller():

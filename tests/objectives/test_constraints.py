@@ -35,9 +35,6 @@ def test_G_is_how_far_each_bound_is_missed(task):
     np.testing.assert_array_equal(pop.get("FEAS")[:, 0], (task.G <= 0).all(axis=1))
 
 
-# Runs in pymoo
-
-
 def test_what_looks_alike_is_not_mixed_up():
     """Distinguish two hierarchies of the same shape, and two populations."""
     table = invented(0)
@@ -74,9 +71,6 @@ def test_infinite_values_disturb_no_search(algorithm):
         np.testing.assert_array_equal(sorted_rows(res.F), front)
     else:
         assert len({tuple(f) for f in front} & {tuple(f) for f in res.F}) > len(front) / 2
-
-
-# Refusals
 
 
 def test_whole_numbers_that_no_int64_holds_are_bounds():

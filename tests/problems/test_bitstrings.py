@@ -141,19 +141,6 @@ def test_valid_strings_are_counted(partition):
     assert own.n_strings == own.is_valid(every_string(own.n_var)).sum()
 
 
-def test_every_valid_string_is_drawn_alike():
-    tree = Taxonomy(WORK)
-    frame = pd.DataFrame({"work": LEAVES[:2], "sex": ["F", "M"], "again": LEAVES[:2], "size": [1, 3]})
-    quasi_identifiers = {name: Hierarchy.flat(sorted(frame[name])) for name in frame}
-    own = BitStringProblem(
-        Microdata.from_frame(frame, quasi_identifiers), OBJECTIVES, taxonomies={"work": tree, "again": tree}
-    )
-    drawn, counts = np.unique(own.sample(36_000, np.random.default_rng(0)), axis=0, return_counts=True)
-    assert len(drawn) == own.n_strings == 3 * 2 * 3 * 2
-    assert own.is_valid(drawn).all()
-    assert np.allclose(counts, 1000, atol=150)
-
-
 def test_groups_have_names():
     own = make(taxonomies={})
     decoded = own.decode(string(age=[4, 6, 7, 18], work=[1])[:23])
@@ -222,12 +209,3 @@ def test_to_frame_has_numbers_of_groups_and_natural_signs():
     none.X = none.F = None
     assert own.to_frame(one).to_numpy().tolist() == [[2, 1, 2, *own.natural(own.evaluate(one.X)), 0]]
     assert own.to_frame(none).shape == (0, 6)
-
-
-def test_an_attribute_of_one_value_has_no_bits():
-    frame = pd.DataFrame({"same": ["a"] * 4, "sex": ["F", "M", "F", "M"], "too": [1] * 4})
-    table = Microdata.from_frame(frame, {name: Hierarchy.flat(sorted(set(frame[name]))) for name in frame})
-    own = BitStringProblem(table, OBJECTIVES, taxonomies={"too": Taxonomy({"name": "1"})})
-    assert own.bit_offsets.tolist() == [0, 0, 1, 1]
-    assert own.natural(own.evaluate(every_string(1))).tolist() == [[4, 4], [2, 0]]
-    assert own.decode([True]).n_groups == (1, 2, 1)

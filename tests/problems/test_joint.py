@@ -13,7 +13,7 @@ from pymoo.optimize import minimize
 from strategies import fewer, nodes, policies, promised, rule_of, tables
 from tasks import check_proofs, invented
 
-from pymoo_anon.algorithms import BranchAndBound, TargetSweep
+from pymoo_anon.algorithms import BranchAndBound
 from pymoo_anon.datasets import fetch_adult, make_census
 from pymoo_anon.objectives import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem, joint, ladder, ladders, refine
@@ -384,14 +384,3 @@ def test_suppressed_rows_of_the_coarser_release_are_divided_too():
     assert public.measure(np.array([[0]]))[0, -1] == 4
     inside = LocalRecodingProblem(table, GOALS, [KAnonymity() >= 2], within=(public, [0]))
     assert sorted(inside.equivalence_classes(inside.x_of(2)).sizes) == [2, 2, 3]
-
-
-def test_a_sweep_inside_a_coarser_release_has_only_classes_inside():
-    table = make_census(300)
-    public = LocalRecodingProblem(table, GOALS)
-    first = public.front([public.x_of(30)]).choose(row=0)
-    problem = LocalRecodingProblem(table, GOALS, [KAnonymity() >= 3], within=first)
-    front = problem.front(minimize(problem, TargetSweep(), seed=1))
-    assert len(front) > 3
-    for x, k in zip(front.X, front.values(KAnonymity()), strict=True):
-        assert KAnonymity().evaluate(joint([first, (problem, x)])) == k

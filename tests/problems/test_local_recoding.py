@@ -94,19 +94,6 @@ def test_constraints_on_classes_are_held_and_told(census, structure):
     assert F[0, 1] < 0.9 * census.n_rows * 8
 
 
-def test_k_in_persons_is_held():
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"q": rng.integers(0, 16, 200), "who": rng.integers(0, 60, 200)})
-    table = Microdata.from_frame(frame, {"q": Hierarchy.intervals(0, 16, [2, 4, 8])}, person="who")
-    problem = LocalRecodingProblem(table, GOALS, [KAnonymity(person="who") >= 8], method="top-down")
-    _, G = problem.evaluate(problem.x_of(2)[np.newaxis], return_values_of=["F", "G"])
-    assert G.max() <= 0
-    made = problem.equivalence_classes(problem.x_of(2))
-    assert len(made.sizes) > 1
-    # Each person may have several rows.
-    assert made.sizes.min() >= 8
-
-
 def test_other_constraints_are_told_alone(census):
     problem = LocalRecodingProblem(census, GOALS, [MarketerRisk() <= 0.02], method="top-down")
     assert problem.held == ()

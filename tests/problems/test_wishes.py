@@ -75,17 +75,6 @@ def test_every_front_is_that_of_the_nodes_which_keep_to_levels(task):
     assert problem.n_unique <= problem.n_nodes
 
 
-def test_nodes_are_numbered_from_the_least_levels():
-    problem = census({"age": (1, 2), "race": (1, 1)})
-    nodes = problem.nodes(0, problem.n_nodes)
-    j, i = NAMES.index("age"), NAMES.index("race")
-    assert set(nodes[:, j]) == {1, 2}
-    assert set(nodes[:, i]) == {1}
-    assert len(np.unique(nodes, axis=0)) == problem.n_nodes == len(nodes)
-    np.testing.assert_array_equal(problem.nodes(5, 9), nodes[5:9])
-    np.testing.assert_array_equal([problem.xl, problem.xu], [problem.lowest, problem.highest])
-
-
 LEVELS = {"age": (2, 4), "sex": (1, 1), "race": (0, 1)}
 
 
