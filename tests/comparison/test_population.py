@@ -437,7 +437,7 @@ Urban Female Secondary-incomplete Non-LF"""
 
 
 # Single rows, pairs and three equal rows.
-@example(2, 14, 3, 0)
+@example(3, 20, 3, 0)
 @given(st.integers(1, 5), st.integers(1, 20), st.integers(1, 4), st.integers(0, 10**6))
 def test_scores_are_sums_over_minimal_sets(n_columns, n_rows, n_values, seed):
     rows = np.random.default_rng(seed).integers(0, n_values, (n_rows, n_columns)).tolist()
