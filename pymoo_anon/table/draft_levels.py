@@ -289,8 +289,9 @@ def _intervals(
     smallest = (ends[1] - ends[0]).adjusted() - 2
     rising = (Decimal((0, (factor,), exponent)) for exponent in count(smallest) for factor in (1, 2, 5))
     width = next(own for own in rising if _n_bins(ends, own) <= _MOST_GROUPS and not (whole and own <= 1))
-    # Of counts such as those of children, few rows have the greatest.
-    last = ends[1:] if _are_counts(whole, every[0], [width]) else (every[1], ends[1])
+    # Of counts such as those of children, few rows have the greatest, in a long tail.
+    is_long = 4 * (every[1] - ends[1]) >= every[1] - every[0] and _n_bins((every[0], ends[1]), width) > 1
+    last = ends[1:] if is_long and _are_counts(whole, every[0], [width]) else (every[1], ends[1])
     open_or_not = product((every[0], ends[0]), last)
     ends = next(own for own in open_or_not if _n_bins(own, width) <= _MOST_GROUPS or own == ends)
     widths: list[Decimal] = []
