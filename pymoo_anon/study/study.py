@@ -358,6 +358,9 @@ def _documented(
     study: Study, new: Path, choice: Choice, made: Release, target: Source, sha256: str, asked: Mapping[str, Any]
 ) -> tuple[Release, tuple[Released, _Others]]:
     """Write evidence and codebook, and return the release with its record and others."""
+    known, project = study.record["project"], study.project
+    trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
+    inputs, output = {Path(str(project.data)).name: known["data"]}, {new.name: sha256}
     done = _entry_of(study, choice, made, target, sha256)
     made, others = _beside_others(study, made, done, asked["anyway"])
     content = evidence(
@@ -365,13 +368,13 @@ def _documented(
         study.front,
         choice,
         made,
-        checksums=_checksums_of(study, {new.name: sha256}),
+        checksums={"input": inputs, "hierarchies": trees, "output": output},
         search=_search_of(study, choice, asked, others.together),
         earlier=_records_of(one for _, one in others.counted),
         made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
     write_evidence(beside(new, EVIDENCE), content)
-    how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": study.project.kept}
+    how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": project.kept}
     write_table(codebook(study.problem, choice, **how), beside(new, CODEBOOK))
     return made, (done, others)
 
@@ -445,14 +448,6 @@ def _with_its_search(study: Study, told: Mapping[str, Any], file: Path, sha256: 
             parts_beside([_classes_of_release(other, one)], study.table)
             return other, one
     return None
-
-
-def _checksums_of(study: Study, output: Mapping[str, str]) -> dict[str, Any]:
-    """Return the checksums of inputs, hierarchies and output by file name."""
-    known, project = study.record["project"], study.project
-    data = {Path(str(project.data)).name: known["data"]}
-    trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
-    return {"input": data, "hierarchies": trees, "output": output}
 
 
 def _search_of(study: Study, choice: Choice, asked: Mapping[str, Any], told: Together | None) -> dict[str, Any]:
