@@ -237,7 +237,8 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     """Draft nested intervals of round widths.
 
     A width is 1, 2 or 5 times a power of ten. The finest has 5 to 12 intervals over the spread of the rows. If the
-    numbers go far beyond, its first and last interval are open.
+    numbers go far beyond, its first and last interval are open. Counts from 0 or 1 with a long tail stay single on the
+    first level, which merges the tail alone.
 
     >>> draft_numbers([17, 18, 34, 45, 66, 90], [1] * 6).hierarchy
     Hierarchy(90 values, levels of 90, 9, 5, 1 groups)
