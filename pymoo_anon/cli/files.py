@@ -14,7 +14,7 @@ from pymoo_anon._messages import counted, examples, listed, number, percent, rep
 from pymoo_anon.cli.console import print_rows, tell, tell_some, working
 from pymoo_anon.cli.options import CompareRequest, CountRequest, RiskRequest
 from pymoo_anon.comparison.uniques import uniqueness
-from pymoo_anon.publishing.codebook import guaranteed_counts, guaranteed_means, guaranteed_sums, number_or_day
+from pymoo_anon.publishing.codebook import Answers, guaranteed_counts, number_or_day
 from pymoo_anon.study.names import all_there, as_there
 from pymoo_anon.study.options import check_path, command, is_project
 from pymoo_anon.study.proposal import known_columns
@@ -97,19 +97,21 @@ def run_count(asked: CountRequest, console: Console) -> None:
     book = asked.codebook or beside(asked.file, CODEBOOK)
     check_path(book)
     with working("Reading and counting"):
-        # Read once: each answer groups it anew.
+        # Read once: rows and sums are grouped one after the other.
         release = held(nw.from_native(table_at(str(asked.file)))).to_native()
         known = nw.from_native(release).collect_schema().names()
         where = {as_there(name, known): own for name, own in conditions}
         meanings = nw.from_native(table_at(str(book))).lazy().collect("pandas").to_native()
         found = {"rows": guaranteed_counts(release, meanings, where)}
         if asked.of is not None:
-            summed = release, meanings, as_there(asked.of, known), where
-            found[f"sum of {asked.of}"] = guaranteed_sums(*summed)
-            found[f"mean of {asked.of}"] = guaranteed_means(*summed)
+            # Its rows are grouped once for both.
+            summed = Answers(release, meanings, where, as_there(asked.of, known))
+            found |= {f"sum of {asked.of}": summed.sum(), f"mean of {asked.of}": summed.mean()}
     rows = ([words, *("none" if value != value else number(value) for value in own)] for words, own in found.items())
     headings = ["", "least", "most", "estimate"]
     print_rows(console, headings, rows, right=headings[1:])
+    if found["rows"].most == 0:
+        tell(console, f"No row can meet that. {book} has the values behind each label.")
 
 
 def _condition(text: str) -> tuple[str, Any]:
@@ -121,6 +123,8 @@ def _condition(text: str) -> tuple[str, Any]:
     ends = number_or_day(low), number_or_day(high)
     if dots and not (low and high) and ends != (None, None):
         raise ValueError(f"--where must have both ends of a range, got {text!r}")
+    if dots and None in ends and all(any(map(str.isdigit, end)) for end in (low, high)):
+        raise ValueError(f"--where must write the ends of a range like 1234.5 or 2021-03-05, got {text!r}")
     if ends[0] is not None and ends[1] is not None:
         if ends[0] > ends[1]:
             raise ValueError(f"--where must have the lower end of a range first, got {text!r}")

@@ -203,7 +203,7 @@ def _coded(frame: Any, names: Columns) -> list[Ints]:
 
 def _sizes(ids: Ints) -> Ints:
     """Return how many rows have each row's number. (n_rows,) int64 array."""
-    ids = ids if ids.max() < SLOTS_OF_A_ROW * len(ids) else pd.factorize(ids)[0]
+    ids = ids if ids.max(initial=0) < SLOTS_OF_A_ROW * len(ids) else pd.factorize(ids)[0]
     return np.bincount(ids)[ids]
 
 
@@ -240,7 +240,13 @@ def _sets(coded: Sequence[Ints], alone: Bools, largest: int) -> Iterator[tuple[t
             by_parts = np.logical_or.reduce([singled[part] for part in combinations(own, size - 1)])
             if size == MOST_COLUMNS and by_parts.all():
                 continue
-            sizes = _sizes(keyed(coded[j] for j in own))
+            others: Any = slice(None)
+            if 2 * by_parts.sum() > len(alone):
+                # A row that a part singles out has a class of its own.
+                others = ~alone
+                others[alone] = ~by_parts
+            sizes = np.ones(len(alone), dtype=np.int64)
+            sizes[others] = _sizes(keyed(coded[j][others] for j in own))
             by_own = sizes[alone] == 1
             if size < MOST_COLUMNS:
                 found[own] = by_own

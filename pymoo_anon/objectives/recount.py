@@ -336,7 +336,7 @@ def combinations(frame: Any, names: Sequence[Name]) -> pd.DataFrame:
     found = combinations_of(frame, names)
     columns = {f"column {i}": values_of(found.columns[name]) for i, name in enumerate(names)}
     table = pd.DataFrame({**columns, "n": found.weights})
-    if not any(column.hasnans for column in found.columns.values()):
+    if not any(column.dtype == object and column.hasnans for column in found.columns.values()):
         return table
-    # None and NaN are one.
+    # None and NaN are one, and only objects hold both.
     return table.groupby(list(columns), as_index=False, sort=False)[["n"]].sum()

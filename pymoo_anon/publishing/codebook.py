@@ -274,7 +274,7 @@ def guaranteed_counts(release: Any, meanings: Meanings, where: Mapping[Name, Any
     >>> guaranteed_counts(frame, {"sex": sexes}, {"sex": "Female"})
     Guarantee(least=1.0, most=2.0, estimate=1.5)
     """
-    return _Answers(release, meanings, where or {}).count()
+    return Answers(release, meanings, where or {}).count()
 
 
 def guaranteed_sums(
@@ -296,7 +296,7 @@ def guaranteed_sums(
         KeyError: The release lacks a column.
         ValueError: As `guaranteed_counts`, or the column holds days, or texts and no number.
     """
-    return _Answers(release, meanings, where or {}, column).sum()
+    return Answers(release, meanings, where or {}, column).sum()
 
 
 def guaranteed_means(
@@ -309,7 +309,7 @@ def guaranteed_means(
     Returns:
         The least, the greatest and the estimated mean, NaN where no row can meet the conditions.
     """
-    return _Answers(release, meanings, where or {}, column).mean()
+    return Answers(release, meanings, where or {}, column).mean()
 
 
 class _Match(NamedTuple):
@@ -331,7 +331,7 @@ _ANYTHING = _Match(0.5, 1, True, False, 0, 0, -inf, inf)
 _Wanted: TypeAlias = "frozenset[str | None] | pd.Interval | None"
 
 
-class _Answers:
+class Answers:
     """The distinct cells of a release as certain and possible answers."""
 
     def __init__(self, release: Any, meanings: Meanings, where: Mapping[Name, Any], column: Name = None) -> None:
@@ -410,6 +410,10 @@ def _check_spelling(name: Name, values: list[Meaning], are_summed: bool) -> None
     unread = [text for text in texts if number_or_day(text) is None]
     numbers, _ = read_numbers(unread, [1] * len(unread))
     other = [text for text, own in zip(unread, numbers, strict=True) if own is not None or looks_like_a_date(text)]
+    whole = [str(value.start) for value in values if isinstance(value, range)]
+    if read_numbers(texts + whole, [1] * len(texts + whole))[1] == ",":
+        # In 950 and 1.204 the point groups thousands.
+        other += [text for text in texts if "." in text and number_or_day(text) is not None]
     if other:
         raise ValueError(
             f"column {name!r} must write numbers like 1234.5 and days like 2021-03-05 to be summed or asked for a "
