@@ -369,10 +369,12 @@ class Answers:
                 self.shares *= np.array([own.n / own.size for own in found])[codes]
 
     def count(self) -> Guarantee:
+        """Return the number of rows that meet all conditions."""
         least, most = (float(self.n[rows].sum()) for rows in (self.certain, self.possible))
         return Guarantee(least, most, float(self.n @ self.shares))
 
     def sum(self) -> Guarantee:
+        """Return the sum of the column over these rows."""
         rows = self.possible
         least = np.where(self.certain, self.low, np.minimum(self.low, 0))[rows]
         most = np.where(self.certain, self.high, np.maximum(self.high, 0))[rows]
@@ -380,6 +382,7 @@ class Answers:
         return Guarantee(float(self.n[rows] @ least), float(self.n[rows] @ most), float(estimate))
 
     def mean(self) -> Guarantee:
+        """Return the mean of the column over these rows."""
         rows, spread = self.possible, self.n * self.shares
         held = float((spread * self.numbers)[rows].sum())
         estimate = float((spread * self.totals)[rows].sum()) / held if held else nan

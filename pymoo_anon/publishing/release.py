@@ -313,8 +313,8 @@ class Recoded:
         if outside:
             # Columns that are not released are counted beside the release.
             # A measure of several columns that are not all released is counted there as a whole.
-            reads = (own for one in measures if outside.intersection(own := one.reads(sensitive)) and not one.joint)
-            read = [column for own in reads for column in own]
+            reads = [one.reads(sensitive) for one in measures if not one.joint]
+            read = [column for columns in reads if outside.intersection(columns) for column in columns]
             beside = self._recount(self.with_columns(list(dict.fromkeys([*names, *read]))), read)
 
         @cache
