@@ -392,5 +392,5 @@ def test_the_verdict_on_usefulness_names_columns_without_detail(x, gone):
     ],
 )
 def test_counts_that_are_far_off_are_told(front, errors, said, monkeypatch):
-    monkeypatch.setattr(Subject, "errors", lambda self, member: [*errors, 1.0])
+    monkeypatch.setattr(Subject, "errors", lambda self, member: list(errors))
     assert usefulness(subject_of(front)).replace("\N{NO-BREAK SPACE}", " ").startswith(said)
