@@ -39,9 +39,9 @@ def column(*values):
 
 
 def drawn(random, n, n_columns, n_values):
-    """Draw a table, and return it with its trees."""
+    """Draw a table, whose first column may be in requirements, and return it with its trees."""
     columns = {f"q{j}": [f"v{value}" for value in random.integers(0, n_values, n)] for j in range(n_columns)}
-    table = Microdata.from_frame(pd.DataFrame(columns), dict.fromkeys(columns, nested(n_values)))
+    table = Microdata.from_frame(pd.DataFrame(columns), dict.fromkeys(columns, nested(n_values)), label="q0")
     return table, trees_of(table)
 
 

@@ -125,8 +125,7 @@ class ParetoLocalSearch(Search):
             own = has_own_columns(problem)
             sides = checked_epsilon(self.epsilon, problem.n_obj)
             self.front = BoxArchive(sides, [one.maximize for one in problem.objectives] if own else None)
-        # The bytes of every evaluated point, and the distance up to which the neighbors of a point are evaluated.
-        self._seen: set[bytes] = set()
+        # By the bytes of every evaluated point, the distance up to which its neighbors are evaluated.
         self._explored: dict[bytes, int] = {}
 
     @property
@@ -160,7 +159,7 @@ class ParetoLocalSearch(Search):
             # All points whose violations are not dominated.
             together = Population.merge(self._closest, infills)
             self._closest = together[first_non_dominated(_violations(together))]
-        self._seen.update(one.X.tobytes() for one in infills)
+        self._explored.update((one.X.tobytes(), 0) for one in infills)
 
     def _set_optimum(self) -> None:
         self.pop = self._members
@@ -182,7 +181,7 @@ class ParetoLocalSearch(Search):
     def _explore(self, one: Individual, distance: int, proposed: dict[bytes, Array]) -> None:
         X = self.neighborhood.do(self.problem, one.X, distance, algorithm=self, random_state=self.random_state)
         X = X[self.random_state.permutation(len(X))]
-        new = {key: x for x in X if (key := x.tobytes()) not in self._seen}
+        new = {key: x for x in X if (key := x.tobytes()) not in self._explored}
         if not new:
             self._explored[one.X.tobytes()] = distance
         for key, x in new.items():
@@ -193,7 +192,7 @@ class ParetoLocalSearch(Search):
             self.selection,
             self.crossover,
             self.mutation,
-            eliminate_duplicates=_KnownElimination(self.problem, set(self._seen)),
+            eliminate_duplicates=_KnownElimination(self.problem, set(self._explored)),
             n_max_iterations=_MATINGS,
         )
         wanted = _CHILDREN * self.n_offsprings
@@ -203,7 +202,7 @@ class ParetoLocalSearch(Search):
         return in_type_of_problem(children[: self.n_offsprings], self.problem).get("X")
 
     def _unexplored(self, distance: int) -> list[Individual]:
-        return [one for one in self._members if self._explored.get(one.X.tobytes(), 0) < distance]
+        return [one for one in self._members if self._explored[one.X.tobytes()] < distance]
 
 
 class _KnownElimination(DuplicateElimination):  # type: ignore[misc]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -139,7 +139,7 @@ class Desk:
 
     def project(self, decided: bool = False) -> Project:
         """Read the project, or raise for files outside the folder."""
-        project = self.once(f"project {decided}", "", [self.path], partial(read_project, self.path, decided))
+        project = self.once(f"project {decided}", "", [self.path], read_project, self.path, decided)
         releases = [project.release, *(project.for_audience(name).release for name in project.audiences)]
         paths = [own.path for own in releases if own.path is not None]
         for path in (*project.files, project.path.parent / HIERARCHIES, project.output, *paths):
@@ -157,9 +157,9 @@ class Desk:
             raise ValueError("There is no front yet: step 4 searches it.")
         project = self.project(decided=True)
         files = [*project.files, project.output / FRONT, project.output / RECORD]
-        study = self.once("study", "Reading the front", files, lambda: _loaded(Study(project), "front"))
+        study = self.once("study", "Reading the front", files, _loaded, Study, project, "front")
         # It changes with every choice, also of a command: it alone is read anew.
-        self.once("choice", "", [project.output / CHOICE], partial(vars(study).pop, "choice", None))
+        self.once("choice", "", [project.output / CHOICE], vars(study).pop, "choice", None)
         return study
 
     @property
@@ -167,26 +167,25 @@ class Desk:
         """The guesses about the table."""
         reading = self.project().reading
         files = [] if reading.source.path is None else [reading.source.path]
-        return self.once("proposer", "Reading the table", files, lambda: _loaded(Proposer(reading), "roles"), reading)
+        return self.once("proposer", "Reading the table", files, _loaded, Proposer, reading, "roles")
 
     def hierarchy(self, name: str) -> OpenHierarchy:
         """Return the hierarchy of a column, with its rows."""
         file = self.inside(self.project().quasi_identifiers[name])
-        profile = self.proposer.profile(name)
-        make = partial(open_hierarchy, file, profile)
-        return self.once("hierarchy", "Reading the hierarchy", [file], make, file, profile)
+        given = file, self.proposer.profile(name)
+        return self.once("hierarchy", "Reading the hierarchy", [file], open_hierarchy, *given)
 
-    def once(self, name: str, words: str, files: Sequence[Path], make: Callable[[], T], *more: Hashable) -> T:
-        """Return a value that is made once for files and more.
+    def once(self, name: str, words: str, files: Sequence[Path], make: Callable[..., T], *given: Any) -> T:
+        """Return a value that is made once of what is given, until files change.
 
         A page gets `NotYetError` in its place if there are words for the work.
         """
-        key = _stamps(files), more
+        key = _stamps(files), given
         known = self._known.get(name)
         if known is None or known[0] != key:
             if words and threading.current_thread() is threading.main_thread():
-                raise NotYetError(words, partial(self.once, name, words, files, make, *more))
-            known = self._known[name] = key, make()
+                raise NotYetError(words, partial(self.once, name, words, files, make, *given))
+            known = self._known[name] = key, make(*given)
         made: T = known[1]
         return made
 
@@ -254,6 +253,7 @@ def _stamps(files: Iterable[Path]) -> list[tuple[Path, int, int]]:
     return found
 
 
-def _loaded(made: T, part: str) -> T:
+def _loaded(make: Callable[[Any], T], given: Any, part: str) -> T:
+    made = make(given)
     getattr(made, part)
     return made

@@ -310,7 +310,7 @@ def show_requirements(screen: Screen) -> None:
 
     def check() -> None:
         own = desk.project(decided=True)
-        wrong = desk.once("check", "Checking what must hold", own.files, lambda: unmet(own))
+        wrong = desk.once("check", "Checking what must hold", own.files, unmet, own)
         warn(*wrong)
         text("" if wrong else "Each bound can be met.", kind="good")
 
@@ -338,8 +338,7 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
         left = [*entries[:place], *entries[place + 1 :]]
         with controls():
             text(told)
-            remove = ui.button("Remove", on_click=partial(screen.write, {key: left}))
-            remove.props(f'flat dense no-caps aria-label="Remove: {place + 1}"')
+            button("Remove", screen.write, {key: left}).props(f'flat dense aria-label="Remove: {place + 1}"')
     project = screen.desk.project()
     whom: Any = None
     if key == ("adversary",):

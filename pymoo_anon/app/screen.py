@@ -144,12 +144,12 @@ class Screen:
         with ui.element("header"):
             with ui.element("div").classes("project"):
                 ui.label().bind_text_from(desk, "file", lambda file: plain(file.name) if file else folder)
-                back = ui.button("Other files", on_click=desk.open)
-                back.props("flat dense no-caps").bind_visibility_from(desk, "file", bool)
+                back = button("Other files", desk.open).props("flat dense")
+                back.bind_visibility_from(desk, "file", bool)
             with ui.element("nav").props('aria-label="Steps"'):
                 for number, (title, _) in enumerate(self._steps[1:], start=1):
-                    own = ui.button(f"{number} {title}", on_click=partial(self.go_to, number))
-                    own.props("no-caps dense flat").bind_enabled_from(desk, "file", bool)
+                    own = button(f"{number} {title}", self.go_to, number).props("flat dense")
+                    own.bind_enabled_from(desk, "file", bool)
                     self._links.append(own)
         work = ui.element("div").classes("status").props('role="status" aria-live="polite"')
         with work, controls() as running:
@@ -159,8 +159,8 @@ class Screen:
             bar = ui.linear_progress(show_value=False, size="6px").props('aria-label="share that is done"')
             bar.bind_value_from(desk, "job", lambda job: job.share)
             bar.bind_visibility_from(desk, "job", lambda job: bool(job.share))
-            stop = ui.button("Stop, and keep what is there", on_click=lambda: desk.job.stop.set())
-            stop.props("flat dense no-caps").bind_visibility_from(desk, "job", lambda job: job.stops)
+            stop = button("Stop, and keep what is there", lambda: desk.job.stop.set()).props("flat dense")
+            stop.bind_visibility_from(desk, "job", lambda job: job.stops)
         self._main = ui.element("div").classes("content")
         self.show()
         ui.timer(_LOOK_SECONDS, self._follow)

@@ -183,9 +183,8 @@ def _point_table(study: Study) -> ui.table:
 
 def _show_beside(screen: Screen, study: Study, rows: list[int]) -> None:
     heading("Side by side")
-    subject = _subject(study.front, study.project.suppressed)
-    compare = partial(side_by_side, subject, [row - 1 for row in rows])
-    made = screen.desk.once("beside", "Counting queries", study.files, compare, *rows)
+    compare, places = partial(side_by_side, _subject(study.front, study.project.suppressed)), [row - 1 for row in rows]
+    made = screen.desk.once("beside", "Counting queries", study.files, compare, places)
     titles = [column.title for column in made.columns]
     # Its numbers hold spaces that do not break, which `show_rows` would spell.
     cells = [[str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in made.rows]
@@ -328,7 +327,7 @@ def _show_releases(screen: Screen, study: Study) -> None:
     files = [*study.files, *released, *evidence]
 
     def show_together() -> None:
-        n, together = desk.once("together", "Comparing all releases", files, partial(all_together, study))
+        n, together = desk.once("together", "Comparing all releases", files, all_together, study)
         warn(f"Whoever has the {n} releases and links their rows sees {together}." if together else "")
 
     screen.part(show_together)

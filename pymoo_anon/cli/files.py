@@ -110,6 +110,8 @@ def run_count(asked: CountRequest, console: Console) -> None:
     rows = ([words, *("none" if value != value else number(value) for value in own)] for words, own in found.items())
     headings = ["", "least", "most", "estimate"]
     print_rows(console, headings, rows, right=headings[1:])
+    if found["rows"].most == 0:
+        tell(console, f"No row can meet that. {book} has the values behind each label.")
 
 
 def _condition(text: str) -> tuple[str, Any]:
@@ -121,6 +123,8 @@ def _condition(text: str) -> tuple[str, Any]:
     ends = number_or_day(low), number_or_day(high)
     if dots and not (low and high) and ends != (None, None):
         raise ValueError(f"--where must have both ends of a range, got {text!r}")
+    if dots and None in ends and all(any(map(str.isdigit, end)) for end in (low, high)):
+        raise ValueError(f"--where must write the ends of a range like 1234.5 or 2021-03-05, got {text!r}")
     if ends[0] is not None and ends[1] is not None:
         if ends[0] > ends[1]:
             raise ValueError(f"--where must have the lower end of a range first, got {text!r}")

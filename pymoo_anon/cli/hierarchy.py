@@ -119,6 +119,8 @@ def _useless(draft: Draft, n_rows: int) -> str | None:
 
 def run_check(request: CheckRequest, console: Console) -> None:
     """Print all findings in a hierarchy file or a folder of them."""
+    if is_project(request.path):
+        raise ValueError(f"{request.path} must be a hierarchy or a folder of them, got a project file; --data names it")
     files = csv_files(request.path, request.data) if request.path.is_dir() else [request.path]
     if not files:
         raise ValueError(f"hierarchies must be a folder with CSV files, got {str(request.path)!r}, which has none")

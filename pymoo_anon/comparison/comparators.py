@@ -253,13 +253,9 @@ class Spread(Comparator):
         aligned = align(vectors)
         values, counts = aligned.values, aligned.counts.astype(float)
         gained = [[total(np.maximum(own - other, 0), counts) for other in values] for own in values]
-        off = np.zeros((len(values), len(values)))
-        if (values % 1).any():
-            # A value is off by 2^-53 of itself, and so is a difference. Equal values have none.
-            for i, j in combinations(range(len(values)), 2):
-                sizes = np.where(values[i] == values[j], 0, np.abs(values[i]) + np.abs(values[j]))
-                off[i, j] = off[j, i] = _VALUE_ERROR * (sizes @ counts)
-        return judged(np.array(gained), self.maximize, off)
+        # A value that is not whole is off by 2^-53 of itself, and so is a difference.
+        sizes = np.abs(values) @ counts * (values % 1).any()
+        return judged(np.array(gained), self.maximize, _VALUE_ERROR * (sizes[:, np.newaxis] + sizes))
 
 
 class Hypervolume(Comparator):

@@ -13,7 +13,7 @@ import pandas as pd
 
 from pymoo_anon._messages import counted, examples, listed, percent, repeated
 from pymoo_anon.engine.classes import SLOTS_OF_A_ROW
-from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.domain_values import Name, is_number
 from pymoo_anon.table.frames import keyed, renamed, row_codes, rows_of
 from pymoo_anon.table.microdata import names_of
 from pymoo_anon.typing import Bools, Floats, Ints
@@ -156,7 +156,7 @@ def special_uniques(frame: Any, columns: Name | Sequence[Name], fraction: float 
     >>> found.scores.tolist(), found.contribution.round(2).to_dict()
     ([1.0, 1.0, 0.0, 0.0], {'zip': 0.5, 'sex': 1.0})
     """
-    if not 0 < fraction <= 1:
+    if not is_number(fraction) or not 0 < fraction <= 1:
         raise ValueError(f"fraction must be above 0 and at most 1, got {fraction!r}")
     names = names_of(columns)
     coded, n = _coded(frame, names), len(names)

@@ -529,7 +529,8 @@ class Memory:
             if new and self.journal is not None:
                 self.journal.remember([keys[i] for i in new], values[new])
             # In one step, so that an interruption leaves no part of them.
-            self._rows.update(zip([keys[i] for i in new], keys_of(values[new]), strict=True))
+            rows = keys_of(values[new].astype(float))
+            self._rows.update(zip([keys[i] for i in new], rows, strict=True))
 
     def __getitem__(self, X: Array) -> Floats:
         """Return the (n, n_measures) values of stored points."""

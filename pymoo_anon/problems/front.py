@@ -134,7 +134,6 @@ class Front:
         self.which = ""
         # Rows of the result, and of points made on demand after them.
         self._n_found = self._n_given = len(points)
-        self._made: set[bytes] = set()
         self._values: dict[Objective, Floats] = dict(zip(problem.measured, values[self.rows, :-1].T, strict=True))
         self._marked: dict[Objective, Floats] = {}
         self._lost: Floats | None = None
@@ -211,7 +210,7 @@ class Front:
             self.rows[place] = choice.row
         self._n_given = max(self._n_given, choice.row + 1)
 
-    def _made_at(self, x: tuple[int, ...]) -> Ints:
+    def _made_at(self, x: Sequence[int] | Ints) -> Ints:
         return np.flatnonzero((self.rows >= self._n_found) & (x == self.X).all(axis=1))
 
     def shortfalls(self) -> Floats:
@@ -286,10 +285,9 @@ class Front:
         A point is not added if it breaks a constraint of the problem, or if a point of the front meets them and is as
         good in all objectives. Rows of points that are added come after those of `res`.
         """
-        points = [x for x in self.problem.points_for(requirements) if x.tobytes() not in self._made]
+        points = [x for x in self.problem.points_for(requirements) if not len(self._made_at(x))]
         if not points or not len(self):
             return
-        self._made.update(x.tobytes() for x in points)
         new = Front(self.problem, np.array(points))
         met = np.all([one.keeps(self.values(one.objective)) for one in requirements], axis=0)
         new = new.only([place for place, f in enumerate(new.F) if not (self.F[met] <= f).all(axis=1).any()])
@@ -315,7 +313,6 @@ class Front:
         made._values = {measure: values[picked] for measure, values in self._values.items()}
         made._marked = {measure: values[picked] for measure, values in self._marked.items()}
         made._lost = None if self._lost is None else self._lost[picked]
-        made._made = set(self._made)
         return made
 
     def sorted(self) -> Front:

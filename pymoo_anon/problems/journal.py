@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -276,6 +277,8 @@ def _contents_of(value: Any, inside: tuple[int, ...]) -> Sequence[Any]:
         return value.__code__, value.__defaults__, value.__kwdefaults__, *(value.__closure__ or ())
     if isinstance(value, CodeType):
         return value.co_code, value.co_consts, value.co_names
+    if isinstance(value, type) and issubclass(value, Objective) and not value.__module__.startswith("pymoo_anon."):
+        return value.__bases__, *(own for own in vars(value).values() if isinstance(own, FunctionType))
     try:
         if isinstance(value, CellType):
             return [value.cell_contents]

@@ -18,7 +18,13 @@ from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import base_weights
 from pymoo_anon.problems.requirements import holds_by_construction, requirements_of
 from pymoo_anon.recoding import Requirements, Trees, check_ways, recode
-from pymoo_anon.table.generalization import Constraint, Generalization, LocalGeneralization, of_columns
+from pymoo_anon.table.generalization import (
+    Constraint,
+    Generalization,
+    LocalGeneralization,
+    nodes_of_column,
+    of_columns,
+)
 from pymoo_anon.typing import Bools, Ints, Ints32
 
 # The last refinement of each problem, by its arguments.
@@ -138,7 +144,7 @@ def _are_beyond_levels(problem: AnonymizationProblem, cells: Ints32) -> bool:
 def _check_nodes(problem: AnonymizationProblem, generalization: Generalization) -> None:
     others = []
     for name, hierarchy in problem.table.quasi_identifiers.items():
-        nodes, groups = hierarchy.nodes, generalization.groups[name]
+        nodes, groups = nodes_of_column(name, hierarchy), generalization.groups[name]
         # The group of the value at each place of the tree: a node's values stand side by side.
         at = np.empty(len(groups), dtype=np.int64)
         at[nodes.order] = groups

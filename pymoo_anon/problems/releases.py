@@ -297,10 +297,13 @@ def nested(problem: Any, demands: Sequence[Sequence[Constraint]], units: Ints | 
         if not found:
             own.units = units
         # The least k that the constraints allow, no price and equal weights.
-        front = own.front([own.x_of(0)])
+        X = own.x_of(0)[np.newaxis]
+        front = own.front(X)
         if len(front) == 0:
+            broken = [one for one in own.constraints if not one.keeps(own.values_of(X, one.objective))[0]]
             raise ValueError(
-                f"the table must hold {examples(demanded)} as one class, got one that does not; require less"
+                f"the recoding with the least k must hold all constraints, got one that breaks {examples(broken)}; "
+                "require less"
             )
         found.append(front.choose(row=0))
     return found

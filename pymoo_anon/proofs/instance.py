@@ -307,13 +307,14 @@ class StringSpace:
             return Begun(-np.inf, multiplier, None, len(ids))
         free = set(range(self.none)) - {*cuts, *tabled}
         table, (shape, spans) = self.table(ids, base, tabled, free, k, multiplier), self._shape(tabled)
+        walk = StringWalk(table, shape, spans, 0 if free else 3)
         # Every string within the limit keeps at least so many rows.
         fewest = self.n_rows - limit
-        gain, n_read = nested_bound(table, shape, spans) - multiplier * fewest, len(ids) + _READ * table.size
+        gain, n_read = walk.bound - multiplier * fewest, len(ids) + _READ * table.size
         if gain <= need:
             return Begun(gain, multiplier, None, n_read)
         if not 0 < limit < self.n_rows:
-            return Begun(gain, multiplier, StringWalk(table, shape, spans, 0 if free else 3), n_read)
+            return Begun(gain, multiplier, walk, n_read)
         rows, changed = self.rows(ids, len(base), tabled, k), np.empty_like(table)
 
         def change(to: float) -> None:

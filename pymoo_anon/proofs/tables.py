@@ -249,7 +249,8 @@ class StringWalk:
         self._path = np.zeros((2, longest + 1), dtype=np.int64)
         # By depth the nested bound of the sum of its stage.
         self._gained = np.zeros(longest + 1)
-        _enter_stage(0, table.reshape(-1), shape, spans, self._slices, self._rests)
+        # Nested bound of the whole table.
+        self.bound = float(_enter_stage(0, table.reshape(-1), shape, spans, self._slices, self._rests))
 
     def go(self, need: float, budget: int) -> int:
         """Go on to the next complete path: `FOUND`, `DONE` or `SPENT`."""

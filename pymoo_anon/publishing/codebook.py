@@ -369,10 +369,12 @@ class Answers:
                 self.shares *= np.array([own.n / own.size for own in found])[codes]
 
     def count(self) -> Guarantee:
+        """Return the number of rows that meet all conditions."""
         least, most = (float(self.n[rows].sum()) for rows in (self.certain, self.possible))
         return Guarantee(least, most, float(self.n @ self.shares))
 
     def sum(self) -> Guarantee:
+        """Return the sum of the column over these rows."""
         rows = self.possible
         least = np.where(self.certain, self.low, np.minimum(self.low, 0))[rows]
         most = np.where(self.certain, self.high, np.maximum(self.high, 0))[rows]
@@ -380,6 +382,7 @@ class Answers:
         return Guarantee(float(self.n[rows] @ least), float(self.n[rows] @ most), float(estimate))
 
     def mean(self) -> Guarantee:
+        """Return the mean of the column over these rows."""
         rows, spread = self.possible, self.n * self.shares
         held = float((spread * self.numbers)[rows].sum())
         estimate = float((spread * self.totals)[rows].sum()) / held if held else nan
@@ -410,6 +413,10 @@ def _check_spelling(name: Name, values: list[Meaning], are_summed: bool) -> None
     unread = [text for text in texts if number_or_day(text) is None]
     numbers, _ = read_numbers(unread, [1] * len(unread))
     other = [text for text, own in zip(unread, numbers, strict=True) if own is not None or looks_like_a_date(text)]
+    whole = [str(value.start) for value in values if isinstance(value, range)]
+    if read_numbers(texts + whole, [1] * len(texts + whole))[1] == ",":
+        # In 950 and 1.204 the point groups thousands.
+        other += [text for text in texts if "." in text and number_or_day(text) is not None]
     if other:
         raise ValueError(
             f"column {name!r} must write numbers like 1234.5 and days like 2021-03-05 to be summed or asked for a "

@@ -88,7 +88,7 @@ def evidence(
         "software": _software(),
         "checksums": {kind: _column_names(checksums.get(kind, {})) for kind in (*_FILES, *checksums)},
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
-        **_released(problem, choice, released),
+        **told_of(problem, released, _conditions(choice)),
         "earlier": _earlier(problem) if earlier is None else [{"point": None, **one} for one in earlier],
         "joint": search["joint"] if "joint" in search else _joint(problem, choice, released),
         "front": _front(problem, front),
@@ -194,10 +194,11 @@ def _software() -> dict[str, Any]:
     }
 
 
-def _released(problem: AnonymizationProblem, choice: Choice, released: Release) -> dict[str, Any]:
+def told_of(problem: AnonymizationProblem, released: Release, promised: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return the parts of evidence that a release tells. It may promise any requirements, or those given alone."""
     return {
         "suppressed": {"rows": released.n_suppressed, "of": problem.table.n_rows, "how": released.suppressed},
-        "claims": _claims(problem, choice, released.claims),
+        "claims": _claims(problem, released.claims, promised),
         "anyway": None if released.anyway is None else plain(released.anyway),
         "exceptions": list(released.exceptions),
         "columns": [
@@ -224,10 +225,12 @@ def _conditions(choice: Choice) -> list[str]:
     return [plain(bound(one, one.objective.full_name)) for one in choice.requirements]
 
 
-def _claims(problem: AnonymizationProblem, choice: Choice, claims: pd.DataFrame) -> list[dict[str, Any]]:
-    names = measure_names(problem.measured)
-    known = [(measure.full_name, names[measure]) for measure in problem.measured]
-    known += [(words, plain(words)) for words in claims.measure[len(known) :] if plain(words) in _conditions(choice)]
+def _claims(
+    problem: AnonymizationProblem, claims: pd.DataFrame, promised: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    known = [(measure.full_name, name) for measure, name in measure_names(problem.measured).items()]
+    rest = [(words, plain(words)) for words in claims.measure[len(known) :]]
+    known += [own for own in rest if promised is None or own[1] in promised]
     wanted, got = [words for words, _ in known], claims.measure.tolist()
     if got != wanted:
         raise ValueError(f"released must be of the problem and the choice and claim {examples(wanted)}, got {got}")

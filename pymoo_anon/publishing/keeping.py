@@ -168,7 +168,7 @@ def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> F
             f"round and clip must be whole for the whole numbers of column {name!r}, got {examples(parts)}"
         )
     values = {text: value for value, text in values_and_texts(frame, column)}
-    texts = own.texts(name, list(values.values()))
+    texts = own.texts(name, _as_written(list(values.values()), dtype))
     if whole and stays and (beyond := sorted({int(text) for text in texts if text and not _fits(int(text), dtype)})):
         raise ValueError(
             f"round and clip must give numbers that the type of column {name!r} holds, which is {dtype}, got "
@@ -189,6 +189,11 @@ def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> F
     else:
         joined = joined.with_columns((text.cast(dtype) if stays else text).alias(column))
     return joined.select(frame.collect_schema().names())
+
+
+def _as_written(values: list[Any], dtype: Any) -> list[Any]:
+    """Return values with the digits of their type. A float of 32 bits has few of them."""
+    return [float(str(np.float32(value))) for value in values] if dtype == nw.Float32 else values
 
 
 def _fits(value: int, dtype: Any) -> bool:
@@ -258,10 +263,9 @@ def check_coarse(
             if n != n_of_numbers:
                 raise ValueError(f"column {name!r} must be {own.words}, got {n_of_numbers:,} means of {n:,} classes")
         elif own.words:
-            values = [
-                value for value in combinations_of(written, [there[name]]).columns[there[name]] if not is_missing(value)
-            ]
-            if wrong := own.others(name, values):
+            dtype = written.frame.collect_schema()[written.alias(there[name])]
+            found = combinations_of(written, [there[name]]).columns[there[name]]
+            if wrong := own.others(name, _as_written([value for value in found if not is_missing(value)], dtype)):
                 raise ValueError(f"column {name!r} must be {own.words}, got {examples(wrong)}")
 
 

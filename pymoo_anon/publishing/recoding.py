@@ -95,7 +95,7 @@ class Recoding(NamedTuple):
         return (frame.filter(nw.col("kept") == 1) if self.suppressed == "drop" else frame).drop("kept")
 
     def with_class(self, frame: Frame, numbers: Ints) -> Frame:
-        """Add the `class` of each row by its number, known for each class."""
+        """Add the `class` of each row, for given numbers of the classes."""
         made, codes, hierarchies = self.generalization, self.table.tuples.codes, self.table.quasi_identifiers
         if isinstance(made, Generalization):
             groups, rows = made.groups, self.classes.representatives

@@ -12,7 +12,7 @@ import narwhals as nw
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pymoo_anon._messages import examples, html_table, listed, number, one_of, percent, repeated, share
+from pymoo_anon._messages import examples, html_table, listed, number, one_of, percent, plain, repeated, share
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective, marked_value
 from pymoo_anon.objectives.privacy.identity import KAnonymity
@@ -94,7 +94,11 @@ class Release:
     @property
     def verdict(self) -> str:
         """Result of the recount in words, unique rows, and dropped columns."""
-        said = ["What was promised holds."]
+        unknown = self.claims.measure[self.claims.holds.isna()]
+        said = [
+            "What was promised holds.",
+            *([f"Not recounted: {listed(map(plain, unknown))}."] if len(unknown) else []),
+        ]
         if self.exceptions:
             said.append(f"Released anyway, although {listed(self.exceptions)}: {self.anyway}.")
         gone = [f"Dropped: {listed(map(column_name, self.dropped), _NAMED)}."] if self.dropped else []

@@ -202,7 +202,7 @@ def _n_other(keys: Ints, n_given: Ints, n_there: Ints) -> int:
 def _made_rows(recoding: Recoding, names: Sequence[Name]) -> Frame:
     """Return the rows that must be there, `cell 0`, `cell 1`, ... and `COUNT`.
 
-    Whole tuples are looked up by the text of their values, while rows are recoded value by value.
+    Whole tuples are looked up by the text of their values, while a recoding looks up each value.
     """
     frame, quasi = recoding.values, {name: recoding.source.alias(name) for name in recoding.table.quasi_identifiers}
     # No value of a quasi-identifier is `*`.

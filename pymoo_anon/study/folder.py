@@ -181,8 +181,10 @@ class SearchFolder:
 
         Raises:
             TypeError: A bound is no constraint, or as in `Front.choose`.
-            ValueError: No such point can be released.
+            ValueError: No such point can be released, or the study is for an audience.
         """
+        if self.audience is not None:
+            raise ValueError(f"audience {self.audience!r} gets the least loss that holds: nobody picks a point for it")
         front, require = self.front, checked_constraints(require, self.table)
         front.meet(require)
         refusals = self.refusals(require)
@@ -205,7 +207,8 @@ class SearchFolder:
         if not bounds or wanted.row == choice.row:
             return ""
         why = front.refusal(front.place_of(wanted), self.project.suppressed, bounds)
-        return f"Row {wanted.row + 1} fits better, but {why}."
+        # Knees and weighted shortfalls are others where more points are compared.
+        return "" if why is None else f"Row {wanted.row + 1} fits better, but {why}."
 
     def point(self, row: int | None = None) -> Choice:
         """Return the choice, or the point of a row from 1.
@@ -375,7 +378,8 @@ class SearchFolder:
         options, searched_by = record["options"], record["algorithm"]["name"]
         known = {name: options[name] for name in ("generations", "pop_size", "epsilon", "seed")}
         # A proof that was quick may be slow here, or refuse joint measures.
-        settings = Settings(algorithm=options["algorithm"] if ALGORITHMS[searched_by].proves else searched_by, **known)
+        again = [own for own, method in ALGORITHMS.items() if not method.proves]
+        settings = Settings(algorithm=searched_by if searched_by in again else options["algorithm"], **known)
         name, _ = algorithm_for(problem, settings)
         found = search(problem, name, settings)
         if found.interrupted:

@@ -266,13 +266,13 @@ class Proposer:
         hierarchies: Mapping[str, str],
     ) -> list[ColumnProposal]:
         decisions, columns = self._decisions(asked), []
-        undecided, known, persons = (
-            [name for name, own in decisions.items() if own[0] == role and name not in redundant]
-            for role in ("other", "quasi-identifier", "person")
-        )
-        given_away = guesses.decided_columns(self.frame, self.profiles, undecided, next(iter(persons), None), known)
-        for name, other in given_away.items():
-            decisions[name] = "other", f"{decisions[name][1]}; {other!r} decides it, so whoever knows that knows this"
+        used = [(name, role) for name, (role, _) in decisions.items() if name not in redundant]
+        free = [name for name, role in used if role in ("other", "sensitive")]
+        known = [name for name, role in used if role == "quasi-identifier"]
+        person = next((name for name, role in used if role == "person"), None)
+        for name, other in guesses.decided_columns(self.frame, self.profiles, free, person, known).items():
+            role, reason = decisions[name]
+            decisions[name] = role, f"{reason}; {other!r} decides it, so whoever knows that knows this"
         for profile, file in zip(self.profiles, file_names(list(decisions)), strict=True):
             beside, told = redundant.get(profile.name, (None, ""))
             role, reason = decisions[profile.name] if beside is None else ("drop", told)

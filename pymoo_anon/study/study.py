@@ -358,6 +358,9 @@ def _documented(
     study: Study, new: Path, choice: Choice, made: Release, target: Source, sha256: str, asked: Mapping[str, Any]
 ) -> tuple[Release, tuple[Released, _Others]]:
     """Write evidence and codebook, and return the release with its record and others."""
+    known, project = study.record["project"], study.project
+    trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
+    inputs, output = {Path(str(project.data)).name: known["data"]}, {new.name: sha256}
     done = _entry_of(study, choice, made, target, sha256)
     made, others = _beside_others(study, made, done, asked["anyway"])
     content = evidence(
@@ -365,13 +368,13 @@ def _documented(
         study.front,
         choice,
         made,
-        checksums=_checksums_of(study, {new.name: sha256}),
+        checksums={"input": inputs, "hierarchies": trees, "output": output},
         search=_search_of(study, choice, asked, others.together),
         earlier=_records_of(one for _, one in others.counted),
         made=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
     write_evidence(beside(new, EVIDENCE), content)
-    how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": study.project.kept}
+    how: Any = {"suppressed": made.suppressed, "recoding": made.recoding, "keep": project.kept}
     write_table(codebook(study.problem, choice, **how), beside(new, CODEBOOK))
     return made, (done, others)
 
@@ -398,12 +401,10 @@ def _remember(study: Study, done: Released, others: _Others) -> None:
     records = [one._asdict() for one in [*(one for one in study.releases if one != done), done]]
     with replaced(study.folder / RELEASES) as path:
         path.write_text(json.dumps(records, indent=2) + "\n", encoding="utf-8")
-    # The caller of `release` is warned.
-    for _, one in others.counted:
-        told = _warning_of(one.file, _is_latest(study, one), others.together, len(others.counted))
-        warnings.warn(told, stacklevel=3)
-    for one in others.uncounted:
-        warnings.warn(_warning_of(one.file, _is_latest(study, one), None, 1), stacklevel=3)
+    told = [(one, others.together, len(others.counted)) for _, one in others.counted]
+    for one, joint, n_others in [*told, *((one, None, 1) for one in others.uncounted)]:
+        # The caller of `release` is warned.
+        warnings.warn(_warning_of(one.file, _is_latest(study, one), joint, n_others), stacklevel=3)
 
 
 def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sourced], list[Released]]:
@@ -429,7 +430,7 @@ def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sou
             if data not in told["checksums"]["input"].values() or sha256 in same:
                 continue
             name = path_from(study.project.path.parent, path)
-            found = _with_its_search(study, told, sha256)
+            found = _with_its_search(study, told, file, sha256)
             if found is None:
                 uncounted.append(Released(name, sha256, [], told["suppressed"]["how"], []))
             else:
@@ -437,23 +438,16 @@ def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sou
     return counted, uncounted
 
 
-def _with_its_search(study: Study, told: Mapping[str, Any], sha256: str) -> _Sourced | None:
+def _with_its_search(study: Study, told: Mapping[str, Any], file: Path, sha256: str) -> _Sourced | None:
     """Return a release and its search. None means that it is gone or has other quasi-identifiers."""
-    with suppress(ValueError, OSError, LookupError):
-        # The last command that made it names its search.
-        other = Study.open(shlex.split(told["reproduce"][-1])[2])
-        one = [one for one in other.releases if one.sha256 == sha256][-1]
-        parts_beside([_classes_of_release(other, one)], study.table)
-        return other, one
+    # The last command that made it names its search, often from a folder above its evidence.
+    for folder in (Path(), *file.resolve().parents):
+        with suppress(ValueError, OSError, LookupError):
+            other = Study.open(folder / shlex.split(told["reproduce"][-1])[2])
+            one = [one for one in other.releases if one.sha256 == sha256][-1]
+            parts_beside([_classes_of_release(other, one)], study.table)
+            return other, one
     return None
-
-
-def _checksums_of(study: Study, output: Mapping[str, str]) -> dict[str, Any]:
-    """Return the checksums of inputs, hierarchies and output by file name."""
-    known, project = study.record["project"], study.project
-    data = {Path(str(project.data)).name: known["data"]}
-    trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
-    return {"input": data, "hierarchies": trees, "output": output}
 
 
 def _search_of(study: Study, choice: Choice, asked: Mapping[str, Any], told: Together | None) -> dict[str, Any]:
@@ -470,12 +464,10 @@ def _search_of(study: Study, choice: Choice, asked: Mapping[str, Any], told: Tog
 
 def _commands_of(study: Study, choice: Choice, asked: Mapping[str, Any]) -> list[str]:
     own, row, bounds = study.named, choice.row + 1, [bound_text(one) for one in choice.requirements]
-    if bounds:
-        # Requirements are promised, too.
-        made = [command("pick", own, row=row, require=bounds), command("release", own, **asked)]
-    else:
-        made = [command("release", own, row=None if asked["audience"] else row, **asked)]
-    return [command("search", study.project.path, **_typed(study)), *made]
+    # Requirements are promised, too.
+    picked = [command("pick", own, row=row, require=bounds)] if bounds else []
+    made = command("release", own, row=None if bounds or asked["audience"] else row, **asked)
+    return [command("search", study.project.path, **_typed(study)), *picked, made]
 
 
 def _typed(study: Study) -> dict[str, Any]:

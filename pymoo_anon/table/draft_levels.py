@@ -260,9 +260,11 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
         filled = rows if sign else _filled_range(rows, widths)
         words += f", a row for each of {filled[0][0]:.0f} to {filled[-1][0]:.0f}" if len(filled) > len(rows) else ""
         rows = filled
-    levels = {
-        f"{width:f}": _interval_labels([number for number, _ in rows], width, whole, ends, sign) for width in widths
-    }
+    filled_numbers, levels = [number for number, _ in rows], {}
+    if high > ends[1] and _are_counts(whole, low, widths[:1]):
+        # The few rows beyond the end are merged before all others.
+        levels["1"] = _interval_labels(filled_numbers, Decimal(1), whole, (filled_numbers[0], ends[1]), sign)
+    levels |= {f"{width:f}": _interval_labels(filled_numbers, width, whole, ends, sign) for width in widths}
     hierarchy, kept = useful([value for _, value in rows], levels, _GAIN)
     return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
 
@@ -287,7 +289,9 @@ def _intervals(
     smallest = (ends[1] - ends[0]).adjusted() - 2
     rising = (Decimal((0, (factor,), exponent)) for exponent in count(smallest) for factor in (1, 2, 5))
     width = next(own for own in rising if _n_bins(ends, own) <= _MOST_GROUPS and not (whole and own <= 1))
-    open_or_not = product((every[0], ends[0]), (every[1], ends[1]))
+    # Of counts such as those of children, few rows have the greatest.
+    last = ends[1:] if _are_counts(whole, every[0], [width]) else (every[1], ends[1])
+    open_or_not = product((every[0], ends[0]), last)
     ends = next(own for own in open_or_not if _n_bins(own, width) <= _MOST_GROUPS or own == ends)
     widths: list[Decimal] = []
     fullest = below[-1]
@@ -299,6 +303,10 @@ def _intervals(
         widths.append(width)
         width = next(own for own in rising if own % width == 0)
     return ends, widths
+
+
+def _are_counts(whole: bool, least: Decimal, finest: Sequence[Decimal]) -> bool:
+    return whole and least in (0, 1) and finest == [Decimal(2)]
 
 
 def _fullest(numbers: Sequence[Decimal], below: Sequence[int], ends: tuple[Decimal, Decimal], width: Decimal) -> int:
@@ -327,6 +335,7 @@ def _interval_labels(
     first, last = (_bin(end, width) for end in ends)
     edges = [_EXACT.multiply(place, width) for place in range(first, last + 2)]
     labels = [f"{int(low)}–{int(high) - 1}" if whole else f"[{low:f}, {high:f})" for low, high in pairwise(edges)]
+    labels = [f"{low:f}" for low in edges[:-1]] if whole and width == 1 else labels
     if numbers[-1] >= edges[-1]:
         labels[-1] = f"≥{edges[-2]:f}"
     if numbers[0] < edges[0]:

@@ -547,11 +547,8 @@ def decided_columns(
         ]
         if name in found or not {*likely}.intersection(others):
             continue
-        # Count rows of persons beyond the first of each value. Rows without a value are no evidence.
-        n_persons = own[name].n_present
-        if person is not None:
-            there = table.filter(~frames.missing(table, alias[name])).select(alias[name], alias[person])
-            (n_persons,) = frames.totals(there.unique(), n=nw.len())
+        # Rows of persons beyond the first of each value. Rows without a value are no evidence.
+        n_persons = own[name].n_present if person is None else _n_pairs(table, alias[name], alias[person])
         n_tied = n_persons - own[name].n_distinct
         telling = {other for other, profile in own.items() if n_tied * _surprise(profile) > _SURE} - {name}
         tested = [alias[other] for other in likely if other in telling]
@@ -565,6 +562,11 @@ def decided_columns(
         if by is not None or 2 * len(decided) <= len(telling):
             found |= {other: name for other in decided if other in others and other not in found}
     return found
+
+
+def _n_pairs(table: Any, column: str, person: str) -> int:
+    there = table.filter(~frames.missing(table, column)).select(column, person)
+    return frames.totals(there.unique(), n=nw.len())[0]
 
 
 def _following(table: Any, alias: Mapping[Name, str], name: Name, others: Sequence[Name]) -> list[Name]:

@@ -100,7 +100,7 @@ def test_children_propose_nodes_where_all_members_are_explored():
     algorithm.setup(problem(), seed=1)
     while not algorithm.is_initialized or algorithm.n_unexplored:
         algorithm.next()
-    before = set(algorithm._seen)
+    before = set(algorithm._explored)
     X = algorithm.ask().get("X")
     assert len(X) > 0
     assert X.dtype == np.int64

@@ -105,6 +105,16 @@ def test_points_that_are_made_on_one_front_are_found_on_others(census):
         problem.front(res.X[:2]).place_of(replace(choices[1], x=tuple(problem.x_of(7, price=2).tolist())))
 
 
+def test_a_choice_does_not_depend_on_those_before():
+    problem = LocalRecodingProblem(make_census(60, seed=0), [GeneralLossMetric()])
+    X = np.array([[4, 0, 0, 1, 2, 1, 1, 2, 2, 2], [4, 0, 1, 1, 2, 2, 0, 2, 1, 1]])
+    asked = [KAnonymity() >= 5], [KAnonymity() >= 5, DistinctLDiversity("occupation") >= 3]
+    front = problem.front(X)
+    # The first point loses less than the one that is made for k, but has a smaller l.
+    assert [front.choose(require=one).row for one in asked] == [0, 2]
+    assert [problem.front(X).choose(require=one).row for one in asked] == [0, 2]
+
+
 def test_what_breaks_a_constraint_is_not_made(census):
     problem = top_down(census, constraints=[MarketerRisk() >= 0.05])
     front = problem.front(minimize(problem, TargetSweep(), seed=1))

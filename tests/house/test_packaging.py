@@ -147,22 +147,6 @@ def test_a_tag_is_published_only_as_the_version_that_the_changes_tell_of():
     assert newest[0] == version
 
 
-def test_the_nightly_job_tries_pymoo_s_main_branch():
-    job = yaml.safe_load(WORKFLOWS["nightly"])
-    # YAML reads the key `on` as a truth value.
-    assert set(job[True]) == {"schedule", "workflow_dispatch"}
-    runs = [step["run"] for step in job["jobs"]["pymoo-main"]["steps"] if "run" in step]
-    places = [number for number, run in enumerate(runs) if "pymoo@main" in run]
-    assert places == [1], "after what the tests need, before the tests"
-
-
-def test_one_command_builds_the_site():
-    assert "sphinx-build -W -n -j 2 examples/site build/site" in WORKFLOW
-    assert "sphinx-build -n -j 2 -t online examples/site build/site" in WORKFLOWS["publish"]
-    assert "sphinx-build -W -n examples/site build/site" in CONTRIBUTING
-    assert "sphinx-build -W -n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-
-
 def test_the_container_installs_what_there_is_and_runs_a_command():
     told = (GITHUB / "Dockerfile").read_text(encoding="utf-8")
     (extras,) = re.findall(r'"/src\[(.*)\]"', told)
@@ -212,14 +196,6 @@ def test_commits_are_checked_with_the_linter_that_tests_use():
     wanted = next(name for name in PROJECT["optional-dependencies"]["test"] if name.startswith("ruff"))
     assert ruff["rev"].removeprefix("v").startswith(wanted.removeprefix("ruff>="))
     assert [hook["id"] for hook in ruff["hooks"] + local["hooks"]] == ["ruff-check", "ruff-format", "mypy"]
-
-
-def test_issue_templates_keep_vulnerabilities_private():
-    forms = {
-        path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in (GITHUB / "ISSUE_TEMPLATE").iterdir()
-    }
-    assert set(forms) == {"config", "defect", "idea"}
-    assert "Report a vulnerability" in forms["defect"]["body"][0]["attributes"]["value"]
 
 
 def test_what_contributors_are_told_exists():

@@ -370,6 +370,8 @@ PATIENTS = ["HVCC", "CHVV", "HVCC"]
         ),
         # A c beyond the rows is as good as the rows.
         *((RecursiveCLDiversity("s", c), ["aaaaab"], least) for c, least in ((5, 1), (5.1, 2), (1e18, 2), (1e300, 2))),
+        # r = (2, 1, ..., 1), 33 in all: 2 < c times 21 of them.
+        (RecursiveCLDiversity("s", 0.1), ["aabcdefghijklmnopqrstuvwxyzABCDEFG"], 13),
         # As floats 110 is less than 4.4 times 25.
         *((RecursiveCLDiversity("s", c), ["a" * 110 + "b" * 25], least) for c, least in ((4.4, 1), (4.40001, 2))),
     ],

@@ -336,6 +336,16 @@ def above(limit):
     return check
 
 
+def rewritten(limit):
+    """Return a measure of one class, as a program has it before and after an edit."""
+
+    class Edited(OwnLimit):
+        def evaluate_one(self, classes):
+            return limit
+
+    return Edited(3)
+
+
 class Slots:
     """An object whose `repr` tells its place in memory."""
 
@@ -372,7 +382,8 @@ def test_measures_that_differ_in_what_they_hold_differ_to_a_journal():
     weighed = [PreferredPoint((0.2, 1.0), weights) for weights in (None, [1.0])]
     table = small([("a", 1), ("b", 2), ("b", 3), ("c", 2)]).table
     limited = [OwnLimit(3), OwnLimit(np.array([3.0, 4.0])), OwnLimit(np.array([3.0, 4.5]))]
-    for measures in (grades, people, weighed, limited, *(map(OwnLimit, pair) for pair in ODD_LIMITS)):
+    edited = [rewritten(3), rewritten(4)]
+    for measures in (grades, people, weighed, limited, edited, *(map(OwnLimit, pair) for pair in ODD_LIMITS)):
         measures = [*measures]
         found = [fingerprint(LatticeProblem(table, [measure]), {}) for measure in measures]
         again = [fingerprint(LatticeProblem(table, [copy.deepcopy(measure)]), {}) for measure in measures]

@@ -168,7 +168,14 @@ def drawn(seed):
         frame[[*QUASI]] = frame.groupby("p")[[*QUASI]].transform("first")
     table = Microdata.from_frame(frame, QUASI, "s", person="p")
     goals = [PERSONS if several else KAnonymity(), GeneralLossMetric()]
-    others = [DistinctLDiversity(), TCloseness("s"), EntropyLDiversity("s"), MarketerRisk(), KNOWN]
+    others = [
+        DistinctLDiversity(),
+        TCloseness("s"),
+        EntropyLDiversity("s"),
+        MarketerRisk(),
+        KNOWN,
+        DeltaDisclosure("s"),
+    ]
     goals += [one for one in others if rng.random() < 0.4]
     bounds = [PERSONS >= 2, DistinctLDiversity("s") >= 2, TCloseness("s") <= 0.4, KNOWN >= 3, MarketerRisk() <= 0.3]
     constraints = [one for one in bounds if rng.random() < 0.3]
@@ -203,6 +210,7 @@ def test_all_that_a_point_promises_stays_or_the_refinement_is_refused():
     # No kernel knows a test of these.
     assert {error.partition(" from ")[0].split("would ")[1] for error in refused} == {
         "lower k (a, b | b, c)",
+        "raise delta",
         "raise marketer risk",
     }
     assert n_refined > 2 * len(refused)

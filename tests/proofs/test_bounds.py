@@ -61,6 +61,10 @@ BY_LIMIT = [
     (MarketerRisk(REGISTER), OF, {0: (1 + 4 / 3 + 5 / 13) / 10, 2: (3 / 3 + 5 / 13 + 2 / 20) / 10}),
     # Three suppressed rows are enough to be out of risk.
     (RecordsAtRisk(1 / 3), OF, {0: 0.5, 1: 0.5, 2: 0.5, 3: 0.2, 4: 0.1, 5: 0, 9: 0}),
+    # Classes exactly as large as two are out of it at once.
+    (RecordsAtRisk(1 / 2), OF, {0: 0.1, 1: 0.1, 2: 0}),
+    # Three households, of which the limit takes those that are found most easily.
+    (HouseholdRisk("s"), OF, {0: 1, 1: 1 - 0.5**3 * 0.8**2, 2: 0.2, 3: 0}),
     # A class that the limit just takes says nothing.
     (ENTROPY, ("aaa", "abcd"), {2: 1, 3: 4}),
     (RecursiveCLDiversity("s", 2), ("aaa", "abcd"), {2: 1, 3: 4}),

@@ -32,7 +32,8 @@ def drawn(seed: int, n: int = 40) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     columns = {
         "age": rng.integers(0, 60, n).tolist(),
-        "height": (1 + rng.integers(0, 999, n) / 1000).tolist(),
+        # Some are the ends of bins and of conditions.
+        "height": (1 + rng.integers(0, 32, n) / 32).tolist(),
         **{
             name: [QUASI_IDENTIFIERS[name].domain[i] for i in rng.integers(0, QUASI_IDENTIFIERS[name].n_values, n)]
             for name in ("city", "children", "born")
@@ -80,7 +81,7 @@ def condition(name: str, frame: pd.DataFrame, rng: np.random.Generator):
     if name == "city":
         return "17–59", values == "17–59"
     whole = name in ("age", "children", "income")
-    low, high = np.sort(rng.integers(-3, 60, 2)) if whole else np.sort(rng.integers(8, 17, 2)) / 8
+    low, high = np.sort(rng.integers(-6, 120, 2)) / 2 if whole else np.sort(rng.integers(8, 17, 2)) / 8
     closed = str(rng.choice(["left", "right", "both", "neither"])) if low < high else "both"
     numbers = values.astype(float)
     above = numbers >= low if closed in ("left", "both") else numbers > low
@@ -147,6 +148,12 @@ def test_answers_of_four_rows():
 def test_conditions_that_no_row_is_sure_to_meet():
     assert guaranteed_counts(TOLD, MEANINGS, {"sex": pd.Interval(0, 1)})[:2] == (0, 0)
     assert guaranteed_counts(TOLD, MEANINGS, {"age": 7})[:2] == (0, 2)
+    assert guaranteed_counts(TOLD, MEANINGS, {"age": pd.Interval(8.5, 9.5, closed="neither")})[:2] == (0, 2)
+    right, bins = pd.DataFrame({"n": ["(0.0, 0.5]"]}), {"n": Hierarchy.intervals(0.0, 1.0, [0.5], 0.25, "right")}
+    for closed, certain in (("right", 1), ("neither", 0)):
+        assert guaranteed_counts(right, bins, {"n": pd.Interval(0, 0.5, closed=closed)})[:2] == (certain, 1)
+    heights = pd.DataFrame({"height": ["[1.0, 1.25)", "[1.25, 1.5)"]})
+    assert guaranteed_counts(heights, QUASI_IDENTIFIERS, {"height": 1.25})[:2] == (0, 1)
 
 
 @pytest.mark.parametrize(("name", "values"), [("cost", ["02139", "1000"]), ("zip", [8, 9]), ("sex", ["1", "2"])])

@@ -182,6 +182,15 @@ def test_whole_numbers_that_become_too_large_for_their_type_are_named(kind):
     assert made("large", round=5).to_list() == [2**64 - 6, 2**64 - 1]
 
 
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_small_floats_are_rounded_by_their_digits(kind):
+    """Take a float of 32 bits for what it is written as: 0.35, although it is a little less."""
+    frame = pd.DataFrame({"zip": [1] * 4, "n": np.array([1.07, 0.35, 2.31, 0.2], "float32")})
+    keep = {"n": Kept(round=0.1, clip=(0.3, 2.1), reason="because we need it so much")}
+    made = release(kind(frame.to_dict("series")), raw_problem(frame[["zip"]]), [0], keep=keep).frame
+    assert nw.from_native(made)["n"].to_list() == np.array([0.3, 0.4, 1.1, 2.1], "float32").tolist()
+
+
 AGES = Hierarchy.intervals(20, 40, widths=[10, 20])
 PAID = pd.DataFrame(
     {"age": [21, 24, 28, 31, 33, 37, 38, 39], "pay": [10, 20, 40, 3, 4, 5, 6, 7.5], "days": [1, 2, 2, 0, 0, 1, 0, 9]}

@@ -101,6 +101,7 @@ def test_the_label_may_be_a_quasi_identifier():
     problem = LatticeProblem(table, [KAnonymity(), ClassificationMetric("sex")])
     made = release(HOSPITAL, problem, [2, 0], drop=["name", "patient"], keep=KEPT, anyway=ANYWAY)
     assert made.claims.holds.tolist() == [True, None]
+    assert made.verdict.startswith("What was promised holds. Not recounted: CM of sex. ")
 
 
 def test_nothing_given_is_changed():

@@ -231,7 +231,9 @@ def test_claims_and_evidence_are_shown(made):
         "neighbours › 1 › suppressed": "3",
         "suppressed › how": "mark",
     }
-    assert read(made).sentences["evidence"][0].endswith("GLM does not hold. Not recounted: own.")
+    (said, *_) = read(made).sentences["evidence"]
+    assert said.startswith("All other promises were recounted from the released table alone, by ")
+    assert said.endswith("GLM does not hold. Not recounted: own.")
 
 
 @pytest.mark.parametrize("external", [False, True])

@@ -255,6 +255,8 @@ def test_marked_rows_that_are_fewer_than_a_k_that_nobody_promised_are_a_class(ex
     for known, sizes in ((made, [1, 4, 4]), (None, [4, 4])):
         subject = checked_subject(front, front.choose(row=0), evidence=known, external=external)
         assert sorted(subject.member(0).sizes) == sizes
+        facts = [title for _, title, _ in _facts(subject, subject.member(0))]
+        assert ("Released anyway" in facts) is (known is made and not external)
 
 
 def test_marked_rows_of_as_many_persons_as_are_promised_are_a_class():

@@ -187,6 +187,9 @@ def test_prices_are_feasible_and_the_check_finds_what_is_not(table, k, n_values,
     planted = ascent.bound()
     assert part._walk.greatest[0] == pytest.approx(too_much, abs=1e-9)
     assert planted == pytest.approx(max(ascent.paid - too_much * table.n_rows / ascent.items.k, 0), abs=1e-6)
+    # It is forgotten with the price.
+    part.prices[:] = 0.0
+    assert (ascent.bound(), part._walk.greatest[0]) == (0.0, 0.0)
 
 
 def test_many_attributes_are_parted_and_the_bound_still_holds():

@@ -244,6 +244,8 @@ def test_blocks_are_the_parts_of_splits_from_the_top():
 
 
 def test_what_grows_is_numbered_after_what_the_cube_released():
+    made = blocks._laid_out(5, [np.array([0, 3]), np.array([1, 2, 4])], [np.array([0, -1]), np.array([0, 1, 1])])
+    assert made.tolist() == [0, 1, 2, -1, 2]
     table, trees = column(0, 1, 6, 7)
     tests = Requirements(2).tests(table.tuples, trees)
     with patch.object(blocks, "bottom_up", lambda *_, **__: (np.array([0, 0, -1, -1]), False)):

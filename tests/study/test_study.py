@@ -9,7 +9,7 @@ import pytest
 from command import front, made_in, own, run, write_own_table
 
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import joint, refine
+from pymoo_anon.problems import Front, joint, refine
 from pymoo_anon.publishing import read_evidence
 from pymoo_anon.study import Study, engines
 from pymoo_anon.study.stored import read_search
@@ -66,6 +66,16 @@ def test_what_python_picks_is_checked_first(searched):
             study.pick(row=row)
         with pytest.raises(ValueError, match=rf", got {row!r}$"):
             study.point(row)
+
+
+def test_a_point_that_can_be_released_was_not_passed_over(searched, monkeypatch):
+    """Refuse the most private point, without which other points are the knee and the best by weights."""
+    monkeypatch.setattr(Front, "refusal", lambda front, place, *given: None if place else "it is not to be")
+    study, told = Study.open(searched), set()
+    for weight in (1, 2, 3, 9):
+        ways = {"weights": {KAnonymity(): weight, GeneralLossMetric(): 2}}
+        told.add(study.passed_over(study.pick([KAnonymity() >= 2], **ways), **ways))
+    assert told == {"", "Row 1 fits better, but it is not to be."}
 
 
 def test_nothing_is_read_before_it_is_needed_nor_twice(searched, monkeypatch):

@@ -109,6 +109,14 @@ def holds(label, value):
     return low <= value <= high
 
 
+def test_few_great_counts_are_one_group_before_small_ones_are():
+    rows = [240, 150, 120, 60, 18, 6, 6]
+    for children in ([0, 1, 2, 3, 4, 8, 12], [0, 1, 2, 3, 4, 5, 6]):
+        labels = draft_hierarchy(children, rows).hierarchy.labels
+        assert labels[1:] == (("0", "1", "2", "3", "≥4"), ("0–1", "2–3", "≥4"), ("*",))
+    assert draft_hierarchy([1, 2, 3, 4, 5], rows[:5]).hierarchy.labels[1:] == (("0–1", "2–3", "4–5"), ("*",))
+
+
 @pytest.mark.parametrize("kind", ["whole", "few whole", "near floats", "decimals", "text numbers"])
 @given(st.data())
 def test_intervals_are_round_nest_and_hold_their_numbers(kind, data):

@@ -200,9 +200,8 @@ class MovesAlong(LevelNeighborhood):
 class Vanishing(LevelNeighborhood):
     """A neighborhood that is empty from its second use on."""
 
-    calls = 0
+    most = None
 
-    def _do(self, problem, x, distance, *args, **kwargs):
-        self.calls += 1
-        found = super()._do(problem, x, distance, *args, **kwargs)
-        return found if self.calls == 1 else found[:0]
+    def _do(self, *args, **kwargs):
+        most, self.most = self.most, 0
+        return super()._do(*args, **kwargs)[:most]

@@ -34,6 +34,9 @@ from pymoo_anon.typing import Floats, Ints
 if TYPE_CHECKING:
     from pymoo_anon.objectives.recount import Recount, Recounted
 
+# So many counts are sorted by insertion.
+_FEW = 32
+
 
 class DistinctLDiversity(WithBackgroundKnowledge, ColumnObjective):
     """l: smallest number of distinct sensitive values in a kept class.
@@ -317,12 +320,13 @@ def _entropy_diversity(sizes, value_starts, counts, removed, logs):
     leaves a distribution that is less even.
     """
     diversity = np.empty(len(sizes))
+    room = np.empty(np.max(np.diff(value_starts)), dtype=np.int64)
     for c in range(len(sizes)):
         own = counts[value_starts[c] : value_starts[c + 1]]
         least = most = own[0]
         for count in own:
             least, most = min(least, count), max(most, count)
-        level = _flattened(np.sort(own), removed[c]) if removed[c] > 0 else np.float64(most)
+        level = _flattened(_ascending(own, room), removed[c]) if removed[c] > 0 else np.float64(most)
         if least >= level:
             diversity[c] = len(own)  # exact, as logarithms are not
             continue
@@ -377,8 +381,9 @@ def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, remov
     numerator could be.
     """
     largest = np.ones(len(removed))
+    room = np.empty(np.max(np.diff(value_starts)), dtype=np.int64)
     for c in range(len(removed)):
-        own = np.sort(counts[value_starts[c] : value_starts[c + 1]])
+        own = _ascending(counts[value_starts[c] : value_starts[c + 1]], room)
         n = len(own)
         tail, least = np.int64(0), (own[n - 1] - removed[c]) * c_denominator // c_numerator
         for i in range(n - 1):  # from the rarest value, r_m, to r_2
@@ -387,3 +392,22 @@ def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, remov
                 largest[c] = n - i
                 break
     return largest
+
+
+@njit(inner=True)
+def _ascending(counts, room):
+    """Return counts in ascending order, in `room` if they are few.
+
+    To begin a sort takes longer than such a loop.
+    """
+    if len(counts) > _FEW:
+        return np.sort(counts)
+    own = room[: len(counts)]
+    # Invariant: the first e counts are in order.
+    for e in range(len(counts)):
+        place = e
+        while place > 0 and own[place - 1] > counts[e]:
+            own[place] = own[place - 1]
+            place -= 1
+        own[place] = counts[e]
+    return own

@@ -495,7 +495,11 @@ class LeastPayout(_Payout, WorstClassObjective):
     short = "least-payout"
 
     def jointly(self) -> NoReturn:
-        """Refuse joint classes."""
+        """Refuse joint classes.
+
+        Raises:
+            ValueError: Always.
+        """
         raise ValueError(f"cells of joint classes have no groups, so that {self.name} cannot be joint")
 
     def of_classes(self, classes: EquivalenceClasses) -> Floats:

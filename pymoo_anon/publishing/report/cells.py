@@ -55,9 +55,9 @@ class Table:
         rows: Iterable[Iterable[Any]],
         chart: str | None = None,
     ) -> Table:
-        """Return a table. Columns are titles, of text, or titles with kinds."""
+        """Return a table of rounded numbers. Columns are titles, of text, or titles with kinds."""
         headings = (Heading(one) if isinstance(one, str) else Heading(*one) for one in columns)
-        return cls(name, caption, tuple(headings), tuple(map(tuple, rows)), chart)
+        return cls(name, caption, tuple(headings), tuple(tuple(map(cell_of, row)) for row in rows), chart)
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -91,13 +91,13 @@ def one_line(label: Hashable) -> str:
 
 
 def cell_of(value: Any) -> Cell:
-    """Round a number for the file. None stays None.
+    """Round a number for the file. Texts and None stay.
 
     >>> cell_of(3.0), cell_of(1 / 3), cell_of(float("inf")), cell_of(float("nan"))
     (3, 0.333333, '∞', '–')
     """
-    if value is None:
-        return None
+    if value is None or isinstance(value, str):
+        return value
     exact = float(value)
     if math.isnan(exact):
         return NOTHING
@@ -110,12 +110,13 @@ def cell_of(value: Any) -> Cell:
     return float(f"{exact:.{_DIGITS}g}")
 
 
-def cell_text(cell: Cell, kind: str) -> str:
-    r"""Format a cell. `report.js` has a twin of this function.
+def cell_text(value: Any, kind: str) -> str:
+    r"""Format a cell, or a number that is not rounded yet. `report.js` has a twin of this function.
 
     >>> cell_text(1234567, "whole"), cell_text(0.0913, "share"), cell_text(0.00004, "share"), cell_text(12.34567, "")
     ('1,234,567', '9.1\xa0%', '<\xa00.01\xa0%', '12.35')
     """
+    cell = cell_of(value)
     if cell is None:
         return NOTHING
     if isinstance(cell, str):
@@ -138,7 +139,7 @@ def cell_text(cell: Cell, kind: str) -> str:
 
 def share_text(share: float) -> str:
     """Format a share."""
-    return cell_text(cell_of(share), "share")
+    return cell_text(share, "share")
 
 
 def resource(name: str) -> str:

@@ -13,7 +13,7 @@ from pymoo_anon.problems.arguments import bound, reaches_of
 from pymoo_anon.problems.releases import Together
 from pymoo_anon.problems.tradeoffs import with_share
 from pymoo_anon.publishing.explaining import wishes
-from pymoo_anon.publishing.report.cells import NOTHING, Cell, Row, Table, View, cell_of, cell_text, one_line
+from pymoo_anon.publishing.report.cells import NOTHING, Row, Table, View, cell_of, cell_text, one_line
 from pymoo_anon.publishing.report.people import risks_view
 from pymoo_anon.publishing.report.subject import ABOUT, Member, Subject
 
@@ -59,9 +59,8 @@ def measures(subject: Subject) -> list[Measure]:
     made: list[Measure] = []
     losses = subject.front.losses()
     for measure, name in subject.front.names.items():
-        loss = losses.get(name)
         place = 1 if not made else made[-1].drawn + 1
-        made.append(Measure(measure, one_line(name), place, loss if loss and loss[1] > loss[0] else None))
+        made.append(Measure(measure, one_line(name), place, losses.get(name)))
     return made
 
 
@@ -75,8 +74,7 @@ def front_view(subject: Subject) -> View:
     columns += [("suppressed rows", "whole"), "levels", "details", "release"]
     front, detailed = subject.front, set(subject.detailed())
     values = [
-        [[cell_of(value), *([cell_of(one.share(value))] if one.loss else [])] for value in front.values(one.measure)]
-        for one in shown
+        [[value, *([one.share(value)] if one.loss else [])] for value in front.values(one.measure)] for one in shown
     ]
     points = subject.problem.words(front.X)
     rows = []
@@ -122,9 +120,7 @@ def _proof(subject: Subject) -> str:
     if front.gap is not None:
         worst = front.gap.max(axis=0) if len(front) else []
         names = [front.names[objective] for objective in front.objectives]
-        told = [
-            f"{one_line(name)} by {cell_text(cell_of(gap), 'number')}" for name, gap in zip(names, worst, strict=True)
-        ]
+        told = [f"{one_line(name)} by {cell_text(gap, 'number')}" for name, gap in zip(names, worst, strict=True)]
         return f"The front is not proven. What was not visited is better by at most: {', '.join(told)}."
     return "The front is not proven: better points may exist."
 
@@ -173,11 +169,11 @@ def required(subject: Subject, member: Member) -> list[tuple[str, str]]:
     return [(str(row[0]), cell_text(row[2], "number")) for row in _requirements(subject, member).rows]
 
 
-def _valued(subject: Subject, name: str, value: Any) -> Cell:
-    if value is None or isinstance(value, str):
+def _valued(subject: Subject, name: str, value: Any) -> Any:
+    loss = subject.front.losses().get(name)
+    if loss is None or value is None or isinstance(value, str):
         return value
-    cell, loss = cell_of(value), subject.front.losses().get(name)
-    return cell if loss is None else with_share(cell_text(cell, "number"), value, loss)
+    return with_share(cell_text(value, "number"), value, loss)
 
 
 def not_stated(subject: Subject) -> str:
@@ -240,7 +236,8 @@ def evidence_view(subject: Subject) -> View:
         rows.append((one_line(one["measure"]), *values, _written(one["holds"]) or NOTHING))
     broken = [str(row[0]) for row in rows if row[-1] == "no"]
     unknown = [str(row[0]) for row in rows if row[-1] == NOTHING]
-    words = "All promises were recounted from the released table alone, by other means than the search: "
+    words = f"All {'other ' * bool(unknown)}promises were recounted from the released table alone, by other means than "
+    words += "the search: "
     words += f"{listed(broken)} {'does' if len(broken) == 1 else 'do'} not hold." if broken else "they hold."
     words += f" Not recounted: {listed(unknown)}." if unknown else ""
     # Other views show these.
@@ -249,7 +246,8 @@ def evidence_view(subject: Subject) -> View:
     claimed = "measure", ("promised", "number"), ("recounted", "number"), "holds"
     claims = Table.of("claims", "Promised values, and a recount of the release.", claimed, rows)
     settings = Table.of("evidence", "Settings that reproduce the release.", ("what", "value"), told)
-    return View((words,), (claims, settings))
+    # A release alone tells no settings.
+    return View((words,), (claims, settings) if "reproduce" in rest else (claims,))
 
 
 _ELSEWHERE = ("claims", "front", "columns", "dropped", "uniqueness")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.objectives.privacy.register import KMap
-from pymoo_anon.publishing.report.cells import Cell, Row, Table, View, cell_of, one_line, share_text
+from pymoo_anon.publishing.report.cells import Row, Table, View, cell_of, one_line, share_text
 from pymoo_anon.publishing.report.subject import MOST_CLASSES, TENTHS, Inference, Member, Subject
 from pymoo_anon.typing import Floats, Ints
 
@@ -77,7 +78,7 @@ def risks_view(subject: Subject, member: Member) -> View:
         own = {"release": subject.own} if subject.external else sides
         fewest = [KMap(subject.population).evaluate(one.classes)[0] for one in own.values()]
         found["journalist, highest"] = tuple(1 / n if n else None for n in fewest)
-    rows = ((name, *map(cell_of, risks), cell_of(subject.threshold)) for name, risks in found.items())
+    rows = ((name, *risks, subject.threshold) for name, risks in found.items())
     columns = "risk", *_shares(sides), ("for comparison", "share")
     risks = Table.of("risks", "The risks of identification.", columns, rows, "risks")
     words, uniques = _uniques(subject, member)
@@ -120,7 +121,7 @@ def _at_risk(subject: Subject, member: Member) -> Table:
         enough, shares = smallest_k(limit), []
         for own in sides.values():
             few = None if own.persons is None else own.sizes[own.persons < enough].sum() / max(own.n_released, 1)
-            shares.append(cell_of(few))
+            shares.append(few)
         rows.append((share_text(limit), *shares, enough))
     title = "Records at risk: the share of the rows in classes whose risk is above a limit."
     return Table.of("at_risk", title, columns, rows, "at_risk")
@@ -149,7 +150,7 @@ def _uniques(subject: Subject, member: Member) -> tuple[list[str], list[Table]]:
     # If the table is the whole population, the count is exact.
     for name in dict.fromkeys(name for one in found for name in one.estimates):
         known = [one.estimates.get(name) for one in found]
-        rows.append((name, *(None if one is None else cell_of(round(one)) for one in known)))
+        rows.append((name, *(None if one is None else round(one) for one in known)))
     columns = "estimator", *((title, "whole") for title in named)
     title = f"People who are unique among the {n:,} of the population, by three estimators: none is a bound."
     return said, [Table.of("uniques", title, columns, rows)]
@@ -216,12 +217,12 @@ def revealed(subject: Subject, told: Iterable[tuple[str, Inference]], most: int 
 
 def _inferred(subject: Subject, found: list[tuple[str, list[Inference]]]) -> Table:
     columns: list[Sequence[str]] = ["sensitive column"]
-    cells: list[list[Cell]] = [[name] for name, _ in found]
+    cells: list[list[Any]] = [[name] for name, _ in found]
     for figure, (words, beside) in _FIGURES.items():
         both = beside and not subject.external
         columns += [(words, "share"), *([("the same, raw table", "share")] if both else [])]
         for row, (_, own) in zip(cells, found, strict=True):
-            row += [cell_of(getattr(one, figure)) for one in ((own[-1], own[0]) if both else own[-1:])]
+            row += [getattr(one, figure) for one in ((own[-1], own[0]) if both else own[-1:])]
     caption = "What can be inferred of each sensitive column; distances are those of a class from all released rows."
     return Table.of("inferred", caption, columns, cells)
 
@@ -230,15 +231,14 @@ def _sure(shares: list[tuple[str, str]], place: int, name: str, found: list[Infe
     rows = []
     for i in range(TENTHS + 1):
         label = "all" if i == TENTHS else f"{100 * i // TENTHS}–{100 * (i + 1) // TENTHS} %"
-        rows.append((label, *(cell_of(one.sure[i]) for one in found)))
+        rows.append((label, *(one.sure[i] for one in found)))
     columns = "share of the likeliest value", *shares
     return Table.of(f"sure{place}", f"{name}: how sure a guess is, by share of the rows.", columns, rows, "sure")
 
 
 def _worst(subject: Subject, member: Member, place: int, name: str, found: Inference) -> Table:
     rows = (
-        (*map(one_line, member.cells(at)), size, likeliest, *map(cell_of, figures))
-        for at, size, likeliest, *figures in found.worst
+        (*map(one_line, member.cells(at)), size, likeliest, *figures) for at, size, likeliest, *figures in found.worst
     )
     shares = _shares(["share of it", "in all rows", "distance"])
     columns = *map(one_line, subject.names), (subject.unit, "whole"), "likeliest", *shares
@@ -368,8 +368,8 @@ def _quantiles(subject: Subject, vectors: Mapping[str, PropertyVector]) -> Table
     rows = []
     for name, vector in vectors.items():
         found = distribution({name: vector}).iloc[0]
-        told = cell_of if name == "class size" else share_text
-        values = [told(float(found[column])) for column in ("mean", *QUANTILES)]
+        told = float if name == "class size" else share_text
+        values = [told(found[column]) for column in ("mean", *QUANTILES)]
         rows.append((name, *values, f"{found['Gini']:.2f}", int(found["worst off"])))
     numbers = ((name, "number") for name in ("mean", *QUANTILES, "Gini"))
     columns = "property", *numbers, ("with the worst value", "whole")
@@ -386,7 +386,7 @@ def _lorenz(subject: Subject, vectors: Mapping[str, PropertyVector]) -> Table:
         np.interp(_SHARES, *lorenz_curve(vectors[name]).T) if name in vectors else nothing
         for name in ("class size", "information lost")
     )
-    rows = (map(cell_of, shares) for shares in zip(_SHARES, size, loss, strict=True))
+    rows = zip(_SHARES, size, loss, strict=True)
     columns = _shares([f"share of the {subject.unit}, those with least first", "of all class sizes", "of all loss"])
     return Table.of("lorenz", "Shares of the privacy and of the loss, those with least first.", columns, rows, "lorenz")
 

@@ -25,6 +25,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front, Requirement
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.codebook import rows_by_label
+from pymoo_anon.publishing.evidence import told_of
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report.cells import one_line
@@ -422,16 +423,17 @@ def checked_subject(
         raise TypeError(f"front must be a Front, as problem.front(res) makes it, got {type(front).__name__}")
     if not isinstance(choice, Choice):
         raise TypeError(f"choice must be a Choice, as front.choose() makes it, got {type(choice).__name__}")
-    how, recoding, promised, is_released = suppressed, None, True, evidence is not None
+    recoding, promised = None, True
     if isinstance(evidence, Release):
         promised = len(evidence.claims) > len(front.problem.measured)
-        how, recoding, evidence = evidence.suppressed, evidence.recoding, None
+        recoding, evidence = evidence.recoding, told_of(front.problem, evidence)
     elif isinstance(evidence, Mapping):
         chosen = evidence.get("chosen") or {}
         known, promised = chosen.get("local"), bool(chosen.get("requirements"))
-        how, recoding = evidence["suppressed"]["how"], "local" if known is not None and known["refined"] else None
+        recoding = "local" if known is not None and known["refined"] else None
     elif evidence is not None:
         raise TypeError(f"evidence must be a dict, as evidence() makes it, or a Release, got {type(evidence).__name__}")
+    how = suppressed if evidence is None else evidence["suppressed"]["how"]
     one_of("suppressed", how, HOW_RELEASED)
     if not is_number(threshold) or not 0 < threshold <= 1:
         raise ValueError(f"threshold must be a risk above 0 and at most 1, got {threshold!r}")
@@ -445,7 +447,7 @@ def checked_subject(
         asked=choice.requirements,
         evidence=evidence or {},
         suppressed=how,
-        is_released=is_released,
+        is_released=evidence is not None,
         recoding=recoding,
         # A release with unmet requirements may break those of the choice, too.
         point=choice if promised else replace(choice, requirements=()),

@@ -14,7 +14,7 @@ from pymoo_anon.comparison.utility import CertainCounts, distance, domain_number
 from pymoo_anon.publishing.codebook import codebook_of
 from pymoo_anon.publishing.explaining import advice, alternatives, bound_words
 from pymoo_anon.publishing.release import said_of
-from pymoo_anon.publishing.report.cells import Row, Table, View, cell_of, cell_text, one_line, share_text
+from pymoo_anon.publishing.report.cells import Row, Table, View, cell_text, one_line, share_text
 from pymoo_anon.publishing.report.decision import measures
 from pymoo_anon.publishing.report.people import highest_and_mean_risk
 from pymoo_anon.publishing.report.subject import Member, Subject
@@ -58,7 +58,7 @@ def columns_view(subject: Subject) -> View:
     gone = dropped(subject)
     words = [UNPROTECTED, uniqueness_said(subject), *([f"Dropped: {gone}."] if gone else [])]
     unique = (
-        (one_line(one["columns"]), one["unique"], cell_of(one["unique"] / one["rows"]), one["rows"])
+        (one_line(one["columns"]), one["unique"], one["unique"] / one["rows"], one["rows"])
         for one in evidence.get("uniqueness", ())
     )
     counted = "unique by", ("unique rows", "whole"), ("share", "share"), ("of", "whole")
@@ -89,7 +89,7 @@ _GOOD, _ROUGH = 0.1, 0.3
 
 def usefulness(subject: Subject) -> str:
     """Give one verdict on the utility of the release."""
-    own, (half, most) = subject.own, subject.errors(subject.own)[:2]
+    own, (half, most) = subject.own, subject.errors(subject.own)
     error = max(half, most / 10)
     word = "Good" if error <= _GOOD else "Rough" if error <= _ROUGH else "Poor"
     empty = f" Wholly generalized: {listed(own.gone)}." if own.gone else ""
@@ -103,7 +103,7 @@ def codebook_view(subject: Subject) -> View:
     book = codebook_of(subject.problem, subject.front.X[own.place], own.generalization, own.classes, own.marked)
     columns = "attribute", "label", "stands for", ("level", "whole"), ("share of rows", "share")
     rows = (
-        (one_line(name), one_line(label), one_line(members), level, cell_of(share))
+        (one_line(name), one_line(label), one_line(members), level, share)
         for name, label, members, level, share in book.head(_MOST_LISTED).itertuples(index=False)
     )
     left = len(book) - _MOST_LISTED
@@ -156,7 +156,7 @@ def _is_raw(member: Member, name: Any) -> bool:
 
 
 def _levels(subject: Subject, member: Member) -> Table:
-    rows: list[Row] = []
+    rows = []
     for name, hierarchy in subject.table.quasi_identifiers.items():
         counts, labels = member.rows[name], member.generalization.labels[name]
         level = subject.level(member.place, name)
@@ -165,7 +165,7 @@ def _levels(subject: Subject, member: Member) -> Table:
         for at in np.flatnonzero(shares).tolist():
             held = [labels[one] for one in np.flatnonzero((levels == at) & (counts > 0)).tolist()]
             way = round(at / max(hierarchy.length, 1), 3)
-            rows.append((one_line(name), at, way, cell_of(shares[at]), len(held), _examples(held)))
+            rows.append((one_line(name), at, way, shares[at], len(held), _examples(held)))
     shares = ("way from raw to all", "share"), ("share of cells", "share")
     columns = "attribute", ("level", "whole"), *shares, ("labels", "whole"), "such as"
     title = "The levels of every attribute's cells: each class of rows has its own."
@@ -233,9 +233,9 @@ def left_view(subject: Subject) -> View:
     how = "mark" if own.marked else "drop"
     before, after = of_table(subject.table), of_release(subject.table, own.classes, how)
     # `loc` would take a name that is a tuple for two names.
-    mean = {name: [*map(cell_of, found)] for name, found in means(subject.table, own.classes, how).T.items()}
+    mean = {name: [*found] for name, found in means(subject.table, own.classes, how).T.items()}
     rows = (
-        (one_line(name), cell_of(distance(before, after, j, j)), *mean.get(name, [None, None]))
+        (one_line(name), distance(before, after, j, j), *mean.get(name, [None, None]))
         for j, name in enumerate(subject.names)
     )
     columns = "attribute", ("distance", "share"), ("mean before", "number"), ("mean after", "number")
@@ -251,7 +251,7 @@ def side_by_side(subject: Subject, places: Sequence[int]) -> Table:
     rows: list[Row] = []
 
     def add(words: str, values: Iterable[Any], kind: str = "number") -> None:
-        rows.append((words, *(cell_text(cell_of(value), kind) for value in values)))
+        rows.append((words, *(cell_text(value, kind) for value in values)))
 
     for one in measures(subject):
         values = subject.front.values(one.measure)[list(places)].tolist()
@@ -277,9 +277,8 @@ def _queries(subject: Subject) -> Table:
     shown = next((one for one in measures(subject) if one.loss), None)
     rows, certain = [], CertainCounts(subject.queries)
     for member in map(subject.member, subject.detailed()):
-        own = [] if shown is None else [cell_of(shown.share(float(shown.measure.evaluate(member.classes)[0])))]
-        errors = map(cell_of, subject.errors(member))
-        width = cell_of(certain.evaluate_one(member.classes))
+        own = [] if shown is None else [shown.share(float(shown.measure.evaluate(member.classes)[0]))]
+        errors, width = subject.errors(member), certain.evaluate_one(member.classes)
         here = HERE if member is subject.own else ""
         rows.append((f"point {subject.number(member.place)}", *errors, width, *own, here))
     loss = [] if shown is None else [f"{shown.name}, share lost"]
@@ -294,11 +293,11 @@ def _queries(subject: Subject) -> Table:
 
 def beside_view(subject: Subject) -> View:
     """Compare a local recoding with full-domain releases."""
-    if subject.external or not subject.own.is_local:
+    if not subject.own.is_local:
         return View((), ())
     found = alternatives(subject.problem, subject.front.X[subject.place], subject.own.classes)
     errors = subject.queries.summary({way.how: way.classes for way in found.ways}, subject.suppressed)["median"]
-    rows = ((way.how, way.k, *map(cell_of, (way.mean_risk, way.loss, errors[way.how]))) for way in found.ways)
+    rows = ((way.how, way.k, way.mean_risk, way.loss, errors[way.how]) for way in found.ways)
     shares = "mean risk", "loss", "counts off by, median"
     columns = "recoding", ("k", "whole"), *((title, "share") for title in shares)
     title = "Local recoding beside full-domain recoding, at equal k and at equal mean risk."
