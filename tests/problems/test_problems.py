@@ -70,10 +70,6 @@ def problem():
     )
 
 
-def test_pymoos_upper_bounds_are_a_node(problem):
-    assert np.array_equal(problem.evaluate(problem.xu), problem.evaluate(np.array([3, 1, 2])))
-
-
 def test_decode_gives_groups_and_labels(problem):
     generalization = problem.decode([1, 1, 0])
     assert generalization.labels["age"] == ("0–4", "5–9", "10–14", "15–19")
