@@ -474,13 +474,6 @@ def test_a_population_that_is_no_csv_file_is_read_by_its_own_rules(with_release,
     assert population_of(odd, front.table, "people.parquet").n_rows == front.table.n_rows
 
 
-def test_a_report_is_replaced_where_that_is_asked_for(with_release):
-    REPORT.write_text("mine")
-    assert "exists; --force replaces it" in refused("report", "mine.toml")
-    run("report", "mine.toml", "--force")
-    assert REPORT.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-
-
 def test_the_evidence_is_that_of_what_was_released_last(with_release):
     row = json.loads(Path("front/choice.json").read_text(encoding="utf-8"))["row"]
     run("pick", "mine.toml", "--row", str(1 if row > 1 else 2))
