@@ -155,6 +155,14 @@ def test_local_search_evaluates_as_many_nodes_as_an_evolutionary_search_may_see(
     assert record()["stopped"] == "evaluations"
 
 
+@pytest.mark.parametrize("algorithm", ["pls", "pbgea"])
+def test_larger_boxes_hold_fewer_members(algorithm):
+    run("search", *SMALL, "--algorithm", algorithm)
+    fine = len(front())
+    run("search", *SMALL, "--algorithm", algorithm, "--epsilon", "10,5,1000")
+    assert len(front()) < fine
+
+
 def test_local_search_ends_without_a_proof():
     result = run("search", "--rows", "300", "--algorithm", "pls", "--objectives", "k,GLM", "--generations", "1000")
     assert ", not proven (no new nodes). All: " in result

@@ -363,8 +363,7 @@ def test_a_carriage_return_that_pandas_writes_is_no_end_of_a_row():
     assert rows_of(RELEASE) == [["x", "Größe"], ["a\rb", "y"], ["", "y"], ["c", "y"]]
 
 
-def test_a_codebook_of_values_of_single_rows_is_told(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_codebook_of_values_of_single_rows_is_told(folder):
     rows = [f"{i % 28 + 1:02}.{i % 12 + 1:02}.{1950 + i % 50},{'FM'[i % 2]}\n" for i in range(200)]
     Path("mine.csv").write_text("born,sex\n" + "".join(rows))
     run("init", "mine.csv")
