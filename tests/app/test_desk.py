@@ -260,6 +260,12 @@ def test_no_path_leaves_the_folder(own_table):
         Desk(folder).project()
 
 
+def test_the_screen_needs_a_folder_or_a_project(folder):
+    Path("notes.txt").write_text("no project")
+    with pytest.raises(ValueError, match=r"notes\.txt must be a folder or a project file"):
+        Desk(Path("notes.txt"))
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_one_piece_of_work_at_a_time_and_its_errors_are_told(folder):
     desk = Desk(folder)
