@@ -12,6 +12,7 @@ import argparse
 import sys
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -48,14 +49,14 @@ def summary(parts: dict[str, Any]) -> str:
         [f"{scale.CSV_ROWS:,} rows, CSV to CSV, without the search", f"{csv['copies']:.1f} of DuckDB's copies"],
         ["the whole way of these", f"{csv['whole']:.1f} s of the processor"],
     ]
-    for n_rows, engines in parts["rows"].items():
-        steps = engines.get("duckdb", {})
+    for (n_rows, engines), engine in product(parts["rows"].items(), ("duckdb", "pandas")):
+        steps, where = engines.get(engine, {}), "Parquet" if engine == "duckdb" else "held in pandas"
         if "count again" in steps and int(n_rows) > 10**6:
             ways = {name: steps[name]["cpu"] for name in ("aggregate", "search", "recode and write", "count again")}
-            copies = (sum(ways.values()) - ways["search"]) / steps["copy"]["cpu"]
+            copies = (sum(ways.values()) - ways["search"]) / engines["duckdb"]["copy"]["cpu"]
             most = max(one["peak_mb"] for name, one in steps.items() if name in ways)
             rows.append(
-                [f"{int(n_rows):,} rows, Parquet, without the search", f"{copies:.1f} copies, at most {most:,.0f} MB"]
+                [f"{int(n_rows):,} rows, {where}, without the search", f"{copies:.1f} copies, at most {most:,.0f} MB"]
             )
     return record.markdown(["work", "takes"], [*rows, ["lines of the package", f"{start.lines():,}"]])
 

@@ -163,16 +163,16 @@ def special_uniques(frame: Any, columns: Name | Sequence[Name], fraction: float 
     sizes = _sizes(keyed(coded))
     alone, largest = sizes == 1, _largest(n, len(sizes))
     most = min(largest, n - 1)
-    scores, weights = np.zeros((2, int(alone.sum())))
+    scores, weights = np.zeros((2, len(sizes)))
     shares = np.zeros(n)
-    for own, _, new in _sets(coded, alone, largest):
+    for own, _, new in _sets(coded, largest):
         score = prod(n - size for size in range(len(own), most + 1))
         scores[new] += score
         # Over 2 ** n, which would be beyond the floats for many columns. Only their ratios matter.
         weights[new] += (2.0 ** -len(own) - 2.0**-n) / comb(n, len(own))
         shares[[*own]] += score * new.sum()
     found = np.zeros((2, len(sizes)))
-    found[:, alone] = scores, _divided_risk(weights, n, int((sizes == 2).sum()), fraction)
+    found[:, alone] = scores[alone], _divided_risk(weights[alone], n, int((sizes == 2).sum()), fraction)
     index = pd.Index(names, tupleize_cols=False)
     return SpecialUniques(found[0], found[1], pd.Series(shares / max(scores.sum(), 1), index))
 
@@ -209,11 +209,10 @@ def _sizes(ids: Ints) -> Ints:
 
 def _uniqueness_of(names: Columns, coded: Sequence[Ints]) -> Uniqueness:
     sizes, places = _sizes(keyed(coded)), tuple(range(len(names)))
-    alone = sizes == 1
-    n_alone, largest = int(alone.sum()), _largest(len(names), len(alone))
+    n_alone, largest = int((sizes == 1).sum()), _largest(len(names), len(sizes))
     below, minimal = {}, {}
-    some = {size: np.zeros(n_alone, dtype=bool) for size in range(1, largest + 1)}
-    for own, of_own, new in _sets(coded, alone, largest):
+    some = {size: np.zeros(len(sizes), dtype=bool) for size in range(1, largest + 1)}
+    for own, of_own, new in _sets(coded, largest):
         if len(own) < MOST_COLUMNS:
             below[own] = [int((of_own < least).sum()) for least in SMALL_CLASSES]
         some[len(own)] |= new
@@ -221,7 +220,7 @@ def _uniqueness_of(names: Columns, coded: Sequence[Ints]) -> Uniqueness:
             minimal[own] = [int(new.sum())]
     below[places] = [int((sizes < least).sum()) for least in SMALL_CLASSES]
     return Uniqueness(
-        len(alone),
+        len(sizes),
         names,
         _by_columns(names, below, [f"below {least}" for least in SMALL_CLASSES]),
         _fewer_without(names, coded, n_alone),
@@ -230,27 +229,21 @@ def _uniqueness_of(names: Columns, coded: Sequence[Ints]) -> Uniqueness:
     )
 
 
-def _sets(coded: Sequence[Ints], alone: Bools, largest: int) -> Iterator[tuple[tuple[int, ...], Ints, Bools]]:
+def _sets(coded: Sequence[Ints], largest: int) -> Iterator[tuple[tuple[int, ...], Ints, Bools]]:
     """Yield sets of columns, sizes of classes, and newly unique rows."""
-    # Only a row that is unique by all columns can be unique by some. Each set keeps the rows that it singles out.
-    singled: dict[tuple[int, ...], Bools] = {(): np.zeros(int(alone.sum()), dtype=bool)}
+    # Each set keeps the rows that it singles out.
+    singled: dict[tuple[int, ...], Bools] = {(): np.zeros(len(coded[0]), dtype=bool)}
     for size in range(1, largest + 1):
         found = {}
         for own in combinations(range(len(coded)), size):
             by_parts = np.logical_or.reduce([singled[part] for part in combinations(own, size - 1)])
-            if size == MOST_COLUMNS and by_parts.all():
-                continue
-            others: Any = slice(None)
-            if 2 * by_parts.sum() > len(alone):
-                # A row that a part singles out has a class of its own.
-                others = ~alone
-                others[alone] = ~by_parts
-            sizes = np.ones(len(alone), dtype=np.int64)
+            # A row that a part singles out has a class of its own.
+            others = ~by_parts if 2 * by_parts.sum() > len(by_parts) else slice(None)
+            sizes = np.ones(len(by_parts), dtype=np.int64)
             sizes[others] = _sizes(keyed(coded[j][others] for j in own))
-            by_own = sizes[alone] == 1
             if size < MOST_COLUMNS:
-                found[own] = by_own
-            yield own, sizes, by_own & ~by_parts
+                found[own] = sizes == 1
+            yield own, sizes, (sizes == 1) & ~by_parts
         singled = found
 
 

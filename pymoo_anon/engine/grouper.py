@@ -40,6 +40,9 @@ _KEPT_LAYERS = 2.0
 # More than any size.
 _BEYOND_ALL = np.iinfo(np.int64).max
 
+# So many tuples tell well enough how to split the attributes.
+_SAMPLE = 10_000
+
 
 def join_tree(codes: Ints, offsets: Ints) -> Tree:
     """Build a join tree with few rows and short keys.
@@ -53,15 +56,14 @@ def join_tree(codes: Ints, offsets: Ints) -> Tree:
     A key is one pair of numbers, which fits 64 bits whatever the number of attributes. And a combination that many
     tuples share is read once instead of once per tuple.
     """
+    n_attributes = codes.shape[1]
     # The row of every tuple at each node that has no parent yet, and the number of rows of every node.
-    rows = dict(enumerate(codes.T))
+    rows = {j: codes[:, j] for j in range(n_attributes)}
     n_rows = np.diff(offsets).tolist()
-    by_size = sorted(rows, key=lambda j: -n_rows[j])
     joins: list[tuple[int, int]] = []
     pairs: list[Ints] = []
     tops = []
-    # The root pairs an only attribute with itself, so that every table has a root.
-    for half in (by_size[::2], by_size[1::2] or by_size):
+    for half in _halves(codes, np.diff(offsets)):
         nodes = set(half)
         # Invariant: together the attributes below `nodes` are those of this half.
         while len(nodes) > 1:
@@ -84,6 +86,28 @@ def join_tree(codes: Ints, offsets: Ints) -> Tree:
     return Tree(np.array(joins, dtype=np.int64), starts, left_rows, right_rows)
 
 
+def _halves(codes: Ints, sizes: Ints) -> tuple[list[int], list[int]]:
+    """Halve the attributes. Those with many values go first, to the half with fewer combinations so far."""
+    if codes.shape[1] == 1:
+        # The root pairs the only attribute with itself, so that every table has a root.
+        return [0], [0]
+    sample = codes[:: len(codes) // _SAMPLE + 1]
+    halves: tuple[list[int], list[int]] = [], []
+    ids = [np.zeros(len(sample), dtype=np.int64)] * 2
+    n_ids = [1, 1]
+    # Invariant: half h has n_ids[h] distinct combinations in the sample, and ids[h] numbers them.
+    for j in np.argsort(-sizes, kind="stable").tolist():
+        smaller = int(n_ids[1] < n_ids[0])
+        halves[smaller].append(j)
+        both = np.column_stack([ids[smaller], sample[:, j]])
+        ids[smaller], first = row_ids(both, (n_ids[smaller], int(sizes[j])))
+        n_ids[smaller] = len(first)
+    if not halves[1]:
+        # Every attribute went to the first half: its combinations stayed fewer. The root needs two children.
+        halves[1].append(halves[0].pop())
+    return halves
+
+
 class Workspace:
     """All arrays of the grouping but those of a single call. One call at a time may use them.
 
@@ -93,11 +117,15 @@ class Workspace:
 
     def __init__(self, tuples: DistinctTuples, tree: Tree, columns: tuple[Hashable, ...]) -> None:
         self.columns, self._tuples = columns, tuples
-        n_distinct, wanted = len(tuples), [tuples.columns[name] for name in columns]
+        n_distinct, n_nodes, wanted = len(tuples), len(tree.starts) - 1, [tuples.columns[name] for name in columns]
         n_entries = max([0, *(len(column.values) for column in wanted)])
         n_hashed = 1 << (2 * n_distinct - 1).bit_length()
         layers = _first_layer(tuples, tree)
-        numbers = Numbers(np.empty(tree.starts[-1], dtype=np.uint32), np.empty(len(tree.starts) - 1, dtype=np.int64))
+        numbers = Numbers(
+            ids=np.empty(tree.starts[-1], dtype=np.uint32),
+            n_ids=np.zeros(n_nodes, dtype=np.int64),
+            changed=np.empty(n_nodes, dtype=np.bool_),
+        )
         self.slots = Slots(
             marks=np.zeros(max(_FEWEST_SLOTS, n_hashed), dtype=np.uint32),
             keys=np.empty(n_hashed, dtype=np.int64),

@@ -68,7 +68,8 @@ class Numbers(NamedTuple):
     """Row numbers of each node, equal for equal generalized tuples."""
 
     ids: Numbers32  # (n_rows,) uint32, the number of every row of every node, where `Tree.starts` says
-    n_ids: Ints  # (n_nodes,) int64, how many different numbers each node has
+    n_ids: Ints  # (n_nodes,) int64, how many different numbers each node has; 0 before the first generalization
+    changed: Bools  # (n_nodes,) Boolean, the nodes with changed numbers
 
 
 class Slots(NamedTuple):
@@ -121,41 +122,51 @@ class Pairs(NamedTuple):
 
 @kernel
 def take_maps(i, request, tree, numbers):
-    """Load the group maps of generalization i into the leaves."""
+    """Load one generalization's maps, and mark changed nodes. A join is one if a child is."""
     n_attributes = request.n_groups.shape[1]
-    for v in range(tree.starts[n_attributes]):
-        numbers.ids[v] = request.maps[i, v]
+    groups = request.maps[i]
     for j in range(n_attributes):
+        a, b = tree.starts[j], tree.starts[j + 1]
+        old, new = numbers.ids[a:b], groups[a:b]
+        differ = numbers.n_ids[j] != request.n_groups[i, j]
+        for v in range(len(old)):
+            differ |= old[v] != new[v]
+            old[v] = new[v]
         numbers.n_ids[j] = request.n_groups[i, j]
+        numbers.changed[j] = differ
+    for join in range(len(tree.children)):
+        left, right = tree.children[join, 0], tree.children[join, 1]
+        numbers.changed[n_attributes + join] = numbers.changed[left] or numbers.changed[right]
 
 
 @kernel
 def number_joins(layer, firsts, tree, layers, numbers, slots, members):
-    """Assign numbers to the rows of all joins, and count those of the root.
+    """Assign numbers to the rows of changed joins and the root.
 
-    Children come before their join, so their numbers are known when it reads them. The first row of each number of the
-    root is written to `firsts`; `members` is scratch.
+    Children come before their join, so their numbers are up to date when it reads them. Returns how many numbers the
+    root has, and writes the first row of each to `firsts`; `members` is scratch.
     """
     n_joins = len(tree.children)
     n_attributes = len(numbers.n_ids) - n_joins
     for join in range(n_joins):
         node, is_root = n_attributes + join, join == n_joins - 1
-        a, b = tree.starts[node], tree.starts[node + 1]
-        first, last = a - tree.starts[n_attributes], b - tree.starts[n_attributes]
-        left, right, own_firsts = tree.left[first:last], tree.right[first:last], members
-        if is_root:
-            first, last = layers.starts[layer], layers.starts[layer + 1]
-            left, right, own_firsts = layers.left[first:last], layers.right[first:last], firsts
-        one, other = tree.children[join, 0], tree.children[join, 1]
-        pairs = Pairs(
-            left,
-            right,
-            numbers.ids[tree.starts[one] :],
-            numbers.ids[tree.starts[other] :],
-            numbers.n_ids[one],
-            numbers.n_ids[other],
-        )
-        numbers.n_ids[node] = number_pairs(pairs, slots, numbers.ids[a:b], own_firsts)
+        if is_root or numbers.changed[node]:
+            a, b = tree.starts[node], tree.starts[node + 1]
+            first, last = a - tree.starts[n_attributes], b - tree.starts[n_attributes]
+            left, right, own_firsts = tree.left[first:last], tree.right[first:last], members
+            if is_root:
+                first, last = layers.starts[layer], layers.starts[layer + 1]
+                left, right, own_firsts = layers.left[first:last], layers.right[first:last], firsts
+            one, other = tree.children[join, 0], tree.children[join, 1]
+            pairs = Pairs(
+                left,
+                right,
+                numbers.ids[tree.starts[one] :],
+                numbers.ids[tree.starts[other] :],
+                numbers.n_ids[one],
+                numbers.n_ids[other],
+            )
+            numbers.n_ids[node] = number_pairs(pairs, slots, numbers.ids[a:b], own_firsts)
     return numbers.n_ids[n_attributes + n_joins - 1]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -300,21 +301,16 @@ class Recoded:
             text = f"the columns are {examples(written.names)} where {examples(self._released)} were promised"
             raise self._refusal([text])
         names, sensitive = list(self.problem.table.quasi_identifiers), self.problem.table.sensitive
-        measures, linked = [one.measure for one in self.promises], None
-        read, joint = (
-            [column for one in measures if one.joint is is_joint for column in one.reads(sensitive)]
-            for is_joint in (False, True)
-        )
-        if any(one.joint for one in measures):
-            linked = linked_rows(self._recoding, self.problem, self._complete, joint)
-        outside = {*read} - {*self._released}
-        own = beside = self._recount(written, [column for column in read if column not in outside])
+        measures = [one.measure for one in self.promises]
+        single, joint = ([one.reads(sensitive) for one in measures if one.joint is kind] for kind in (False, True))
+        linked = linked_rows(self._recoding, self.problem, self._complete, [*chain(*joint)]) if joint else None
+        outside = {*chain(*single)} - {*self._released}
+        own = beside = self._recount(written, [column for column in chain(*single) if column not in outside])
         self._check(own, written)
         if outside:
             # Columns that are not released are counted beside the release.
             # A measure of several columns that are not all released is counted there as a whole.
-            reads = [one.reads(sensitive) for one in measures if not one.joint]
-            read = [column for columns in reads if outside.intersection(columns) for column in columns]
+            read = [*chain(*(columns for columns in single if outside.intersection(columns)))]
             beside = self._recount(self.with_columns(list(dict.fromkeys([*names, *read]))), read)
 
         @cache
@@ -513,7 +509,7 @@ def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
 def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
     """Say how many rows are unique by which columns, the largest number first."""
     kept = columns[columns.role == "keep"]
-    reasons = [f"{column_name(name)}: {why}" for name, why in zip(kept.column, kept.reason, strict=True) if why]
+    reasons = [f"{listed(map(column_name, own))}: {why}" for why, own in kept.groupby("reason", sort=False).column]
     why = f" ({'; '.join(reasons)})" if reasons else ""
     counts: Any = uniqueness[["columns", "unique", "rows"]].itertuples(index=False, name=None)
     (_, n, n_rows), *others = counts

@@ -237,7 +237,8 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     """Draft nested intervals of round widths.
 
     A width is 1, 2 or 5 times a power of ten. The finest has 5 to 12 intervals over the spread of the rows. If the
-    numbers go far beyond, its first and last interval are open.
+    numbers go far beyond, its first and last interval are open. Counts from 0 or 1 with a long tail stay single on the
+    first level, which merges the tail alone.
 
     >>> draft_numbers([17, 18, 34, 45, 66, 90], [1] * 6).hierarchy
     Hierarchy(90 values, levels of 90, 9, 5, 1 groups)
@@ -289,8 +290,9 @@ def _intervals(
     smallest = (ends[1] - ends[0]).adjusted() - 2
     rising = (Decimal((0, (factor,), exponent)) for exponent in count(smallest) for factor in (1, 2, 5))
     width = next(own for own in rising if _n_bins(ends, own) <= _MOST_GROUPS and not (whole and own <= 1))
-    # Of counts such as those of children, few rows have the greatest.
-    last = ends[1:] if _are_counts(whole, every[0], [width]) else (every[1], ends[1])
+    # Of counts such as those of children, few rows have the greatest, in a long tail.
+    is_long = 4 * (every[1] - ends[1]) >= every[1] - every[0] and _n_bins((every[0], ends[1]), width) > 1
+    last = ends[1:] if is_long and _are_counts(whole, every[0], [width]) else (every[1], ends[1])
     open_or_not = product((every[0], ends[0]), last)
     ends = next(own for own in open_or_not if _n_bins(own, width) <= _MOST_GROUPS or own == ends)
     widths: list[Decimal] = []

@@ -60,7 +60,7 @@ def draft_hierarchy(
       Whole numbers that lie close together get a row for every number of the range.
     - dates, moments and text that spells them: month, quarter, year, decade; without a century, if none is told.
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
-      ("low", "Bachelors", "strongly agree"): neighbors together.
+      ("low", "Bachelors", "strongly agree"): neighbors together, and of agreement both sides of the middle.
     - codes, which are digits after a leading 0 or beside capital letters, and times: redaction from the right.
     - categories, which are all else: rare values together, then groups of similar numbers of rows; no answers apart.
 

@@ -351,9 +351,10 @@ def test_verify_counts_all_that_was_released_and_names_each():
 def test_a_column_that_may_name_a_person_is_kept_for_a_reason_of_the_project():
     write_project(columns=ROLES | {"name": "keep"})
     assert refused("release", "mine.toml").startswith("keep must say why 'name' is released as it is: ")
-    write_project(columns=ROLES | {"name": {"role": "keep", "reason": "all of them agreed to it"}})
+    kept = {"role": "keep", "reason": "all of them agreed to it"}
+    write_project(columns=ROLES | {"name": kept, "note": kept})
     said = " ".join(run("release", "mine.toml").split())
-    assert "48 (100.0 %) by kept columns (name: all of them agreed to it)" in said
+    assert "48 (100.0 %) by kept columns (name and note: all of them agreed to it)" in said
     assert "Nothing is promised of kept columns (name and note). Dropped: patient." in said
     assert run("verify", "mine.toml") == "out.csv: holds.\n"
 

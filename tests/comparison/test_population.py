@@ -7,7 +7,7 @@ from math import comb, exp, factorial, lgamma, log
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
@@ -436,6 +436,8 @@ Urban Female Secondary-incomplete Non-LF"""
     assert found.risks.round(4).tolist() == [0, 0, 0.0051, 0, 0.0107, 0, 0.0051, 0.0088, 0, 0]
 
 
+# Single rows, pairs and three equal rows.
+@example(3, 20, 3, 0)
 @given(st.integers(1, 5), st.integers(1, 20), st.integers(1, 4), st.integers(0, 10**6))
 def test_scores_are_sums_over_minimal_sets(n_columns, n_rows, n_values, seed):
     rows = np.random.default_rng(seed).integers(0, n_values, (n_rows, n_columns)).tolist()
@@ -456,6 +458,9 @@ def test_scores_are_sums_over_minimal_sets(n_columns, n_rows, n_values, seed):
     assert found.contribution.to_dict() == pytest.approx(shares)
     assert ((found.risks > 0) <= (found.scores > 0)).all()
     assert (found.risks <= 1).all()
+    # The wrong matches that are expected of the rows sum up to those of pairs.
+    pairs, some = sum(rows.count(row) == 2 for row in rows), found.risks[found.risks > 0]
+    assert (1 / some - 1).sum() == pytest.approx(pairs * (1 - 0.1) / 0.1 * (len(some) > 0))
 
 
 def test_the_worst_sets_are_said_in_a_table():

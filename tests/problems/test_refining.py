@@ -107,6 +107,10 @@ def test_suppressed_rows_that_are_enough_are_released():
     assert sorted(after.sizes.tolist()) == [6, 6, 6]
     # Six cells of three of six values.
     assert GeneralLossMetric().evaluate(after).tolist() == [6 * 2 / 5]
+    # Together they need level 1 of one column, which may not have it, and none of the other.
+    two = Microdata.from_frame(pd.DataFrame({"q": values, "p": 0}), {"q": pairs, "p": Hierarchy.flat([0, 1])})
+    within = LatticeProblem(two, GOALS, Below(6), levels={"q": (0, 0)})
+    assert two.equivalence_classes(refine(within, [0, 0])).n_suppressed.tolist() == [6]
 
 
 def test_what_violates_is_released_where_it_holds_together(census):
@@ -388,5 +392,5 @@ def test_the_verdict_on_usefulness_names_columns_without_detail(x, gone):
     ],
 )
 def test_counts_that_are_far_off_are_told(front, errors, said, monkeypatch):
-    monkeypatch.setattr(Subject, "errors", lambda self, member: [*errors, 1.0])
+    monkeypatch.setattr(Subject, "errors", lambda self, member: list(errors))
     assert usefulness(subject_of(front)).replace("\N{NO-BREAK SPACE}", " ").startswith(said)

@@ -115,6 +115,8 @@ def test_few_great_counts_are_one_group_before_small_ones_are():
         labels = draft_hierarchy(children, rows).hierarchy.labels
         assert labels[1:] == (("0", "1", "2", "3", "≥4"), ("0–1", "2–3", "≥4"), ("*",))
     assert draft_hierarchy([1, 2, 3, 4, 5], rows[:5]).hierarchy.labels[1:] == (("0–1", "2–3", "4–5"), ("*",))
+    # What is left below the end would be one interval.
+    assert draft_hierarchy([0, 1, 2], [300, 250, 5]).hierarchy.labels[1:] == (("0–1", "2–3"), ("*",))
 
 
 @pytest.mark.parametrize("kind", ["whole", "few whole", "near floats", "decimals", "text numbers"])
