@@ -69,11 +69,6 @@ def test_the_next_command_asks_for_no_less_than_the_search(required, offered, no
     assert said.splitlines()[-1] == f'Next: pymoo-anon pick front --require "k>={offered}"'
 
 
-def test_the_next_command_names_the_project_where_that_names_the_folder():
-    own(diagnosis="sensitive")
-    assert run("search", "mine.toml").splitlines()[-1] == 'Next: pymoo-anon pick mine.toml --require "k>=5"'
-
-
 def test_a_hierarchy_without_a_root_is_a_warning():
     Path("trees/sex.csv").write_text("F;women\nM;men\n", encoding="utf-8")
     result = search(*MINE)
