@@ -39,6 +39,7 @@ FILES = {
     "titled.csv": "Admissions\nof 2024\na,b\n" + "1,2\n" * 30,
     "blanks.csv": "age sex\n20 F\n21 M\n",
     "umlaut.csv": "age,note\n20,grün\n",
+    "odd.toml": b"\xff\xfe",
     "garbage.parquet": "a,b\n1,2\n",
     "large.ndjson": '{"a": 1.5}\n{"a": 90071992547409930}',
     "list.ndjson": '{"a": [1]}',

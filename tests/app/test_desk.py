@@ -14,8 +14,7 @@ from command import own, run
 from pymoo_anon.app import desk as module
 from pymoo_anon.app.desk import Desk, Job, NotYetError
 from pymoo_anon.app.server import Guard
-from pymoo_anon.study.names import source_of
-from pymoo_anon.study.proposal import Proposer, reading_of
+from pymoo_anon.study.proposal import Proposer
 from pymoo_anon.study.study import Study
 
 pytestmark = pytest.mark.usefixtures("own_table")
@@ -164,11 +163,6 @@ def test_no_work_but_a_search_goes_on_with_another_project(folder):
     go_on.set()
     job.join()
     assert (job.error, desk.file) == ("", folder / "other.toml")
-
-
-def test_a_draft_of_a_column_that_the_table_has_no_longer_names_the_columns():
-    with pytest.raises(ValueError, match=r"mine\.csv must have the column 'zop', got 'zip', 'sex'"):
-        Proposer(reading_of(source_of("mine.csv", Path()), "auto", None)).draft("zop")
 
 
 def test_any_table_can_be_begun_under_the_name_that_init_gives(folder):

@@ -64,10 +64,10 @@ def texts(page):
     return [one.text for one in of(page, ui.label)]
 
 
-def click(element, event="click"):
+def click(element, event="click", args=None):
     """Click a button, or leave a field, as a browser does."""
     (listener,) = [own for own in element._event_listeners.values() if own.type == event]
-    given = nicegui.events.GenericEventArguments(sender=element, client=element.client, args=None)
+    given = nicegui.events.GenericEventArguments(sender=element, client=element.client, args=args)
     nicegui.events.handle_event(listener.handler, given)
 
 
@@ -79,6 +79,13 @@ def leave(field, value):
 def button(page, words):
     (found,) = [one for one in of(page, ui.button) if one.text.startswith(words)]
     return found
+
+
+def work(page, desk, words):
+    """Click a button, and wait for its work, which succeeds."""
+    click(button(page, words))
+    desk.job.join()
+    assert desk.job.error == ""
 
 
 def change(**tables):
@@ -182,9 +189,7 @@ def test_releases_are_counted_again_also_when_nothing_is_to_be_released():
     change(audience=[{"name": "staff", "require": "k>=4"}])
     search("mine.toml")
     run("release", "mine.toml", "--audience", "staff")
-    content = tomlkit.parse(Path("mine.toml").read_text(encoding="utf-8"))
-    del content["audience"]
-    Path("mine.toml").write_text(tomlkit.dumps(content), encoding="utf-8")
+    change(audience=[])
     page = told(study.show_release_step)
     assert "No point is chosen yet: step 5 chooses one." in texts(page)
     assert "Count all releases again" in [one.text for one in of(page, ui.button)]
@@ -244,9 +249,7 @@ def test_many_columns_that_are_not_decided_get_a_role_at_once():
         assert len(warning) < 220
         labelled(page, "Find a column").value = sought
         labelled(page, "Role of those not decided").value = role
-        click(button(page, "Give it"))
-        desk.job.join()
-        assert desk.job.error == ""
+        work(page, desk, "Give it")
         assert len(desk.project().with_role("other")) == n_left
     assert desk.project().with_role("sensitive") == ["question 1", *(f"question {i}" for i in range(10, 20))]
 
@@ -287,9 +290,8 @@ def test_a_project_of_arx_is_begun_with_what_was_not_taken_over():
     desk.found = project.look_at(desk, "taken.deid", {}, Job(""))
     page = told(project.show_beginning, desk)
     assert "pymoo-anon init taken.deid" in texts(page)
-    click(button(page, "Begin a project: write taken.toml and hierarchies"))
-    desk.job.join()
-    assert (desk.job.error, desk.file) == ("", Path("taken.toml"))
+    work(page, desk, "Begin a project: write taken.toml and hierarchies")
+    assert desk.file == Path("taken.toml")
     shown = {
         path: path.read_bytes() for path in [Path("taken.toml"), Path("taken.csv"), *Path("hierarchies").iterdir()]
     }
@@ -390,10 +392,7 @@ def test_a_group_without_a_label_is_not_renamed_to_none():
     page = told(lambda own: project._show_levels(own, "sex", own.desk.hierarchy("sex")))
     (table,) = of(page, ui.table)
     table.selected = [row for row in table.rows if row["c0"] == "nothing known"]
-    click_args = {"added": False, "rows": [], "keys": []}
-    (listener,) = [own for own in table._event_listeners.values() if own.type == "selection"]
-    given = nicegui.events.GenericEventArguments(sender=table, client=page, args=click_args)
-    nicegui.events.handle_event(listener.handler, given)
+    click(table, "selection", {"added": False, "rows": [], "keys": []})
     assert labelled(page, "Label").value == ""
 
 
@@ -469,18 +468,14 @@ def test_what_a_draft_asks_stands_above_the_columns_and_a_draft_can_be_made_anew
     page = told(project.show_beginning, desk)
     box = of(page, ui.checkbox)[0]
     box.value = True
-    click(button(page, "Begin a project"))
-    desk.job.join()
-    assert desk.job.error == ""
+    work(page, desk, "Begin a project")
     page = told(project.show_table, desk)
     (asked,) = [one for one in texts(page) if "is it a missing value?" in one]
     assert asked.startswith("age: 'x7' in 3 rows is no number")
     leave(labelled(page, "Texts that mean"), "x7")
     page = told(project.show_hierarchies, desk)
     assert "x7" in Path("hierarchies/age.csv").read_text(encoding="utf-8")
-    click(button(page, "Draft anew"))
-    desk.job.join()
-    assert desk.job.error == ""
+    work(page, desk, "Draft anew")
     assert "x7" not in Path("hierarchies/age.csv").read_text(encoding="utf-8")
     assert len(desk.earlier["age"]) == 1
 
@@ -495,9 +490,7 @@ def test_a_better_point_that_cannot_be_released_is_told():
     desk = Desk(Path("mine.toml"))
     page = told(study.show_front, desk)
     labelled(page, "What must hold").value = "k>=4"
-    click(button(page, "Choose the least loss"))
-    desk.job.join()
-    assert desk.job.error == ""
+    work(page, desk, "Choose the least loss")
     said = texts(told(study.show_front, desk))
     (better,) = [one for one in said if "fits better, but its 3 suppressed rows" in one]
     assert better.endswith("step 3 can leave them out.")

@@ -172,30 +172,11 @@ def test_a_release_to_an_audience_that_the_project_forgot_does_not_hold(project)
     ]
 
 
-@of_any_kind
-def test_other_audiences_are_refused(project):
-    for name in ("release", "report"):
-        told = run(name, project, "--audience", "press", code=2)
-        assert "--audience must be one of 'public', 'research', got 'press'" in told
-    told = run("release", project, "--audience", "public", "--row", "1", code=2)
-    assert told == "Error: --row and --audience cannot be combined: each says which point to take\n"
-
-
 @pytest.mark.parametrize(
     ("first", "second", "kind", "message"),
     [
-        (
-            "k>=4",
-            "k>=60",
-            "levels",
-            "needs a generalization with k >= 2 and k >= 60 and joint k >= 2 and joint k >= 60",
-        ),
-        (
-            "k>=121",
-            "k>=5",
-            "levels",
-            "'public' needs a generalization with k >= 2 and k >= 121, got none; require less",
-        ),
+        ("k>=4", "k>=60", "levels", " with k >= 2 and k >= 60 and joint k >= 2 and joint k >= 60"),
+        ("k>=121", "k>=5", "levels", "'public' needs a generalization with k >= 2 and k >= 121, got none"),
         ("k>=20", "k[age|sex]>=5", "levels", "needs bounds without background knowledge beside other releases, got KA"),
         ("k>=121", "k>=4", "local", "'research' needs releases inside one another: "),
         ("k>=20", "l>=99", "local", "'research' needs releases inside one another: "),

@@ -1,7 +1,6 @@
 """Own files on the command line: nothing shifted, lost or overwritten."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -70,11 +69,6 @@ def test_the_next_command_asks_for_no_less_than_the_search(required, offered, no
     assert said.splitlines()[-1] == f'Next: pymoo-anon pick front --require "k>={offered}"'
 
 
-def test_the_next_command_names_the_project_where_that_names_the_folder():
-    own(diagnosis="sensitive")
-    assert run("search", "mine.toml").splitlines()[-1] == 'Next: pymoo-anon pick mine.toml --require "k>=5"'
-
-
 def test_a_hierarchy_without_a_root_is_a_warning():
     Path("trees/sex.csv").write_text("F;women\nM;men\n", encoding="utf-8")
     result = search(*MINE)
@@ -83,19 +77,6 @@ def test_a_hierarchy_without_a_root_is_a_warning():
         "Warning: the hierarchies of 'sex' do not end in one group, so that no node is wholly generalized; "
         "Hierarchy.with_root() adds a level '*'\n"
     )
-
-
-def test_the_table_may_stand_beside_its_hierarchies_and_hidden_files():
-    shutil.move("mine.csv", "trees/mine.csv")
-    os.rename("trees/zip.csv", "trees/zip.CSV")
-    Path("trees/._zip.csv").write_bytes(b"\0\5\x16\7")
-    roles = "--role", "*=drop", "--role", "diagnosis=sensitive"
-    run("init", "trees/mine.csv", "--hierarchies", "trees", *roles, "--force")
-    trees = {"zip": Path("trees/zip.CSV"), "sex": Path("trees/sex.csv")}
-    project = read_project(Path("mine.toml"))
-    assert (project.quasi_identifiers, project.sensitive) == (trees, ["diagnosis"])
-    assert not Path("hierarchies").exists()
-    run("search", *MINE)
 
 
 @pytest.mark.parametrize("name", ["mine.csv", "mine.toml", "trees/sex.csv"])

@@ -20,7 +20,7 @@ from rich.console import Console
 
 import pymoo_anon
 from pymoo_anon import _files
-from pymoo_anon._files import alone, move_all, tried
+from pymoo_anon._files import alone
 from pymoo_anon.algorithms import ExhaustiveSearch
 from pymoo_anon.cli import search as command
 from pymoo_anon.datasets import make_census
@@ -239,13 +239,6 @@ def text_of(front, width):
     return console.file.getvalue()
 
 
-def write(front, folder, **record):
-    """Write a front to an output folder, as a search does."""
-    with tried(folder, FILES, own=True) as temporary:
-        results.write_front(front, record, temporary)
-        return move_all(temporary, folder, FILES)
-
-
 @pytest.mark.parametrize("width", [20, 40, 60, 80, 120, 160])
 def test_the_table_shows_what_fits(searched, width):
     heading, *lines = text_of(searched, width).splitlines()
@@ -289,7 +282,7 @@ def test_the_table_of_a_front_is_written_as_pandas_would(tmp_path):
     # Levels, losses with and without a fraction, and an infinite value.
     own = raw_problem(rows, "s", objectives=[*K_AND_LOSS, EnhancedBetaLikeness("s")], suppression=1)
     front = own.front(minimize(own, ExhaustiveSearch(), seed=1))
-    write(front, tmp_path)
+    results.write_front(front, {}, tmp_path)
     expected = front.to_frame().to_csv(index=False, lineterminator="\n")
     assert (tmp_path / "front.csv").read_bytes() == expected.encode()
 

@@ -364,8 +364,7 @@ def test_a_carriage_return_that_pandas_writes_is_no_end_of_a_row():
     assert rows_of(RELEASE) == [["x", "Größe"], ["a\rb", "y"], ["", "y"], ["c", "y"]]
 
 
-def test_a_codebook_of_values_of_single_rows_is_told(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_codebook_of_values_of_single_rows_is_told(folder):
     rows = [f"{i % 28 + 1:02}.{i % 12 + 1:02}.{1950 + i % 50},{'FM'[i % 2]}\n" for i in range(200)]
     Path("mine.csv").write_text("born,sex\n" + "".join(rows))
     run("init", "mine.csv")
@@ -473,13 +472,6 @@ def test_a_population_that_is_no_csv_file_is_read_by_its_own_rules(with_release,
     front = Study(project).front
     odd = replace(project, reading=project.reading._replace(**own))
     assert population_of(odd, front.table, "people.parquet").n_rows == front.table.n_rows
-
-
-def test_a_report_is_replaced_where_that_is_asked_for(with_release):
-    REPORT.write_text("mine")
-    assert "exists; --force replaces it" in refused("report", "mine.toml")
-    run("report", "mine.toml", "--force")
-    assert REPORT.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_the_evidence_is_that_of_what_was_released_last(with_release):

@@ -81,25 +81,6 @@ def test_a_change_that_makes_a_project_wrong_is_said_in_a_sentence(block):
     assert re.fullmatch(re.escape(sentence).replace("…", ".*"), told), told
 
 
-def test_what_is_no_toml():
-    Path("my.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=r"^my\.toml must be text in UTF-8, got the byte 0xff$"):
-        read_project(Path("my.toml"))
-
-
-def test_columns_that_nobody_decided_on_stop_a_search():
-    Path("my.toml").write_text(RIGHT.replace('[columns."note"]\nrole = "drop"\n', ""))
-    assert refused("search", "my.toml") == (
-        "the project file must say what becomes of the columns 'note' of mine.csv: write a table [columns.\"NAME\"] "
-        'with its role, such as role = "drop"'
-    )
-    Path("my.toml").write_text(RIGHT.replace('[columns."note"]', '[columns."nota"]'))
-    assert refused("search", "my.toml") == (
-        "mine.csv must have the columns 'nota', got columns 'zip', 'sex', 'diagnosis', 'paid', 'note'"
-    )
-    assert not Path("out").exists()
-
-
 @pytest.fixture(scope="module")
 def searched_once(tmp_path_factory):
     with made_in(tmp_path_factory, "search my.toml") as folder:
@@ -124,7 +105,6 @@ def searched(searched_once, folder):
         ("my.toml", '["?"]', '["?"]\nstrip = true', "changed since: how my.toml"),
         ("out/front.csv", "0", "1", r"out/front\.csv has changed since the search: its checksum in out/run\.json"),
         ("out/front.csv", None, "", r"out/front\.csv is missing; pymoo-anon search my\.toml writes it"),
-        ("out/run.json", "{", "[", r"out/run\.json must be what pymoo-anon search wrote"),
     ],
 )
 def test_results_of_something_else_are_refused(searched, path, old, new, message):

@@ -52,8 +52,6 @@ def test_the_columns_are_guessed_named_or_those_of_the_project():
     assert "Quasi-identifiers, asked for (2): zip, note" in told
     assert re.search(r"by all +40 +100\.0 % +40 +40\n", told)
     assert "Rows with a minimal set that singles them out: 40 by 1 column and 0 by 2 columns.\n  40 by note\n" in told
-    Path("few.csv").write_text("note\nx\ny\n")
-    run("risk", "few.csv", code=2)
 
 
 def test_two_files_are_compared_by_their_classes():

@@ -55,12 +55,6 @@ def test_of_many_names_no_more_are_tried_than_fit_into_a_line(monkeypatch):
     assert max(tried) <= 80
 
 
-def test_a_short_step_says_nothing():
-    with redirect_stderr(Listener(terminal=False)) as error, console.working("Reading"):
-        pass
-    assert error.getvalue() == ""
-
-
 def test_on_a_terminal_a_line_moves_and_is_gone_afterwards(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     with redirect_stderr(Listener(terminal=True)) as error, console.working("Reading"):
