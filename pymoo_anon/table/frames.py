@@ -167,8 +167,8 @@ def as_key(frame: Frame, column: str) -> Any:
     """Return an expression for a column as text, which is the same for equal values alone."""
     kind = frame.implementation
     if frame.collect_schema()[column] == nw.Duration and (kind.is_polars() or kind.is_duckdb()):
-        # polars has no text of a duration, and DuckDB two of one: 24:00:00 and 1 day.
-        return nw.col(column).dt.total_microseconds().cast(nw.String)
+        # polars has no text of a duration, and DuckDB two of one: 24:00:00 and 1 day. A moment has one.
+        return (nw.lit(datetime(2001, 4, 1)) + nw.col(column)).cast(nw.String)
     return as_text(column)
 
 
