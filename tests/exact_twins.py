@@ -217,7 +217,7 @@ def household_risk(release: Release, objective: HouseholdRisk) -> Fraction:
 
 
 def presences(release: Release, population: Microdata) -> list[Fraction]:
-    """Return for each person of a population the share of those alike who are kept rows."""
+    """Return the share of kept rows among those like each person of a population."""
     if not release.classes():
         return [Fraction(release.n, max(release.n, population.n_rows))]
     names, found = list(release.hierarchies), []

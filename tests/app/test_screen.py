@@ -76,7 +76,7 @@ def see(page, words):
 
 
 def check_names(page):
-    """Find nothing that somebody who hears the page could not use."""
+    """Find nothing that is of no use by ear."""
     axe = pytest.importorskip("axe_playwright_python")
     page.add_script_tag(path=Path(axe.__file__).with_name("axe.min.js"))
     found = page.evaluate("() => axe.run()")["violations"]

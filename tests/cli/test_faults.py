@@ -52,7 +52,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def front_of(tmp_path_factory):
-    """Return what runs a search to the end once, and returns its front and the number of visited nodes."""
+    """Return a function from a search to its front and number of visited nodes."""
 
     @cache
     def found(name):

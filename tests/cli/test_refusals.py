@@ -1,4 +1,4 @@
-"""Refused commands: one sentence tells what is wrong and what to do, and no file is touched."""
+"""Refused commands: one sentence tells the mistake and the remedy, and no file is touched."""
 
 import re
 import shlex

@@ -550,7 +550,7 @@ def test_gains_are_those_of_the_rows(data, table):
 
 
 def told(q, r, s):
-    """Return what is told of a small table whose columns have these names, with the names of what is told."""
+    """Return the names and parts of a comparison of small tables with such columns."""
     frame = pd.DataFrame([(0, "x", "a"), (0, "x", "b"), (1, "y", "a"), (2, "y", "b")])
     frame.columns = pd.Index([q, r, s], tupleize_cols=False)
     hierarchies = {q: Hierarchy([[0, 1, 2], ["0-1", "0-1", "2"]]), r: Hierarchy.flat(["x", "y"])}

@@ -316,7 +316,7 @@ def test_problems_that_differ_in_anything_differ_to_a_journal():
 
 
 class OwnLimit(Objective):
-    """A measure whose `repr` does not tell its limit."""
+    """A measure with a limit that its `repr` does not tell."""
 
     name = "own"
     maximize = False
@@ -347,7 +347,7 @@ def rewritten(limit):
 
 
 class Slots:
-    """An object whose `repr` tells its place in memory."""
+    """An object with its place in memory as `repr`."""
 
     __slots__ = ("own",)
 

@@ -165,7 +165,7 @@ RUNS = [
 
 @pytest.fixture
 def to_kind(request):
-    """Return what makes a kind of frame from rows in pandas."""
+    """Return a function from pandas to a kind of frame."""
     if request.param == "spark":
         session = request.getfixturevalue("spark")
         return lambda frame: session.createDataFrame(rows_of(frame)[1], list(frame))
@@ -177,7 +177,7 @@ def to_kind(request):
 
 
 def outcome(name, frame):
-    """Return the release of a case from a kind of frame, and what is counted in it."""
+    """Return the release of a case from a kind of frame, and its counts."""
     case = CASES[name]
     problem = case.problem(Microdata.from_frame(frame, **case.read))
     x = case.x(problem) if callable(case.x) else case.x

@@ -547,7 +547,7 @@ def test_a_report_says_what_was_not_looked_at(tmp_path):
 
 @pytest.fixture
 def calls(monkeypatch, tmp_path):
-    """Count what is asked of vl_convert, with a cache of one's own."""
+    """Count the calls of vl_convert, with a cache of one's own."""
     asked = []
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / name)
 

@@ -190,7 +190,7 @@ def test_every_type_of_sqlite_is_equal():
     ],
 )
 def test_every_type_comes_out_of_a_file_equal_or_is_refused(kind, columns):
-    """Recount what was written: it has the same cells, or nothing is released."""
+    """Recount the written table: it has the same cells, or nothing is released."""
     with closing(sqlite3.connect("data.sqlite")) as connection, connection:
         connection.execute(f"CREATE TABLE patients (age, {', '.join(columns)})")
         rows = zip([30, 30, 40, 40] * 3, *(CELLS[name] * 3 for name in columns), strict=True)
@@ -381,7 +381,7 @@ def test_what_ibis_connects_to_is_read(monkeypatch):
 
 
 def test_repeated_rows_become_parquet_in_order_and_threads_stay():
-    """Write by one thread what would else be held in memory whole."""
+    """Write by one thread, so that the table is never whole in memory."""
     connection = duckdb.connect()
     relation = connection.sql("SELECT a, unnest(range(n)) AS again FROM (VALUES ('x', 3), ('y', 2)) rows(a, n)")
     threads = connection.sql("SELECT current_setting('threads')").fetchall()

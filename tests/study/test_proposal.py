@@ -135,7 +135,7 @@ def test_gaps_in_a_column_that_is_not_decided_are_kept():
 
 
 def test_dummies_of_a_column_are_left_out_and_those_of_another_role_stay():
-    """Find what one undecided or one sensitive column decides, and keep what a quasi-identifier decides."""
+    """Leave out dummies of undecided or sensitive columns, and keep those of a quasi-identifier."""
     frame = pd.concat([patients()] * 5, ignore_index=True)
     frame["x"] = [(i * i + i // 3) % 4 for i in range(200)]
     frame["income"] = [(i * i + i // 7) % 3 for i in range(200)]
@@ -154,7 +154,7 @@ def test_a_column_may_have_blanks_in_its_cells():
 
 
 def test_attributes_of_what_may_be_a_key_stay():
-    """Keep what an undecided number of persons decides."""
+    """Keep columns that an undecided number of persons decides."""
     frame = pd.DataFrame({"x": [i // 4 for i in range(400)], "age": [20 + i % 9 for i in range(400)]})
     frame["size"] = frame.x * frame.x // 3 % 5
     columns, _ = proposed(frame)

@@ -76,11 +76,11 @@ class Sphere(Problem):
         self.spoil(x, out)
 
     def spoil(self, x, out):
-        """Change what was evaluated, in broken problems."""
+        """Change the evaluated values, in broken problems."""
 
 
 def spoiled(name, spoil):
-    """Make a problem that spoils what was evaluated at x."""
+    """Make a problem that spoils the values at x."""
     return type(name, (Sphere,), {"spoil": lambda self, x, out: spoil(x, out)})
 
 
