@@ -270,7 +270,9 @@ class Proposer:
         free = [name for name, role in used if role in ("other", "sensitive")]
         known = [name for name, role in used if role == "quasi-identifier"]
         person = next((name for name, role in used if role == "person"), None)
-        for name, other in guesses.decided_columns(self.frame, self.profiles, free, person, known).items():
+        # No other column is read.
+        compared = [profile for profile in self.profiles if profile.name in {*free, *known}]
+        for name, other in guesses.decided_columns(self.frame, compared, free, person, known).items():
             role, reason = decisions[name]
             decisions[name] = role, f"{reason}; {other!r} decides it, so whoever knows that knows this"
         for profile, file in zip(self.profiles, file_names(list(decisions)), strict=True):
