@@ -168,7 +168,7 @@ def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> F
             f"round and clip must be whole for the whole numbers of column {name!r}, got {examples(parts)}"
         )
     values = {text: value for value, text in values_and_texts(frame, column)}
-    texts = own.texts(name, _as_written(list(values.values()), dtype))
+    texts = own.texts(name, _by_digits(list(values.values()), dtype))
     if whole and stays and (beyond := sorted({int(text) for text in texts if text and not _fits(int(text), dtype)})):
         raise ValueError(
             f"round and clip must give numbers that the type of column {name!r} holds, which is {dtype}, got "
@@ -191,7 +191,7 @@ def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> F
     return joined.select(frame.collect_schema().names())
 
 
-def _as_written(values: list[Any], dtype: Any) -> list[Any]:
+def _by_digits(values: list[Any], dtype: Any) -> list[Any]:
     """Return values with the digits of their type. A float of 32 bits has few of them."""
     return [float(str(np.float32(value))) for value in values] if dtype == nw.Float32 else values
 
@@ -213,7 +213,7 @@ def _are_ends(clip: Any) -> bool:
 
 
 def check_reasons(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> None:
-    """Refuse kept columns that may identify a person, or give a quasi-identifier away, without a reason."""
+    """Ask for a reason to keep columns that identify persons or tell a quasi-identifier."""
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
         return
@@ -265,7 +265,7 @@ def check_coarse(
         elif own.words:
             dtype = written.frame.collect_schema()[written.alias(there[name])]
             found = combinations_of(written, [there[name]]).columns[there[name]]
-            if wrong := own.others(name, _as_written([value for value in found if not is_missing(value)], dtype)):
+            if wrong := own.others(name, _by_digits([value for value in found if not is_missing(value)], dtype)):
                 raise ValueError(f"column {name!r} must be {own.words}, got {examples(wrong)}")
 
 

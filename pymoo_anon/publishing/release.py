@@ -95,10 +95,9 @@ class Release:
     def verdict(self) -> str:
         """Result of the recount in words, unique rows, and dropped columns."""
         unknown = self.claims.measure[self.claims.holds.isna()]
-        said = [
-            "What was promised holds.",
-            *([f"Not recounted: {listed(map(plain, unknown))}."] if len(unknown) else []),
-        ]
+        said = ["What was promised holds."]
+        if len(unknown):
+            said.append(f"Not recounted: {listed(map(plain, unknown))}.")
         if self.exceptions:
             said.append(f"Released anyway, although {listed(self.exceptions)}: {self.anyway}.")
         gone = [f"Dropped: {listed(map(column_name, self.dropped), _NAMED)}."] if self.dropped else []

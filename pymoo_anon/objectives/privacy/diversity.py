@@ -326,7 +326,7 @@ def _entropy_diversity(sizes, value_starts, counts, removed, logs):
         least = most = own[0]
         for count in own:
             least, most = min(least, count), max(most, count)
-        level = _flattened(_ascending(own, room), removed[c]) if removed[c] > 0 else np.float64(most)
+        level = _flattened(_sorted_counts(own, room), removed[c]) if removed[c] > 0 else np.float64(most)
         if least >= level:
             diversity[c] = len(own)  # exact, as logarithms are not
             continue
@@ -383,7 +383,7 @@ def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, remov
     largest = np.ones(len(removed))
     room = np.empty(np.max(np.diff(value_starts)), dtype=np.int64)
     for c in range(len(removed)):
-        own = _ascending(counts[value_starts[c] : value_starts[c + 1]], room)
+        own = _sorted_counts(counts[value_starts[c] : value_starts[c + 1]], room)
         n = len(own)
         tail, least = np.int64(0), (own[n - 1] - removed[c]) * c_denominator // c_numerator
         for i in range(n - 1):  # from the rarest value, r_m, to r_2
@@ -395,7 +395,7 @@ def _recursive_diversity(value_starts, counts, c_numerator, c_denominator, remov
 
 
 @njit(inner=True)
-def _ascending(counts, room):
+def _sorted_counts(counts, room):
     """Return counts in ascending order, in `room` if they are few.
 
     To begin a sort takes longer than such a loop.
