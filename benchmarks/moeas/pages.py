@@ -95,8 +95,9 @@ def problem_texts(part: str, name: str, problem: Mapping[str, Any]) -> list[str]
     )
     if left_out:
         texts.append("Left out: " + "; ".join(left_out) + ".")
+    # A proven front is the same in every run: another fingerprint is a rounding of its values.
     stale = [one for one, row in problem["rows"].items() if row["reference"] != problem["reference"]]
-    if stale:
+    if stale and not problem["proof"]:
         texts.append(f"Measured against an earlier, smaller set of the best known: {', '.join(stale)}.")
     if any(not mark for _, mark in compared.values()):
         texts.append("Where there is no mark, so few seeds were run that no difference could be significant.")

@@ -256,6 +256,8 @@ def test_pages_mark_what_differs_and_name_what_is_left_out():
     assert "no difference could be significant" not in page
     assert "MOEA/D: pymoo's refuses constraints." in page
     assert "Measured against an earlier, smaller set of the best known: SPEA2." in page
+    proven = part_page("lattice", {"problems": {"k, GLM": {**problem, "proof": "visit"}}})
+    assert "smaller set" not in proven
     (spea2, _) = [line for line in page.splitlines() if line.startswith("| SPEA2")]
     cells = [cell.strip() for cell in spea2.strip("|").split("|")]
     own = problem["rows"]["SPEA2"]["values"]["own"]["distinct 10"]["RR"]
