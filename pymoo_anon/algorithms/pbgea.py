@@ -49,8 +49,8 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         mutation: None is `SingleStepMutation()`, one step with probability 1 / number of variables.
         **kwargs: `repair` and `eliminate_duplicates` (False by default) as pymoo's `GeneticAlgorithm`. With duplicates
             eliminated, the search ends when mating finds no node that population and archive lack. The others as
-            pymoo's `Algorithm`: termination (100 generations by default), output (by default the archive and the best
-            values), callback, archive, ...
+            pymoo's `Algorithm`: termination (100 generations by default: the first population and 99 iterations),
+            output (by default the archive and the best values), callback, archive, ...
 
     Attributes:
         box_archive: The archive of Algorithm 2.
@@ -105,6 +105,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         replacement. Winners of independent tournaments come in random order, so each two in a row are such a pair. For
         an odd N_pop, where the paper is silent, the second of the last children is left out.
         """
+        # The union is one of nodes: members of the population are often in the archive, too.
         both = Population.merge(self.box_archive.pop, self.pop)
         parents = Population(list({one.X.tobytes(): one for one in both}.values()))
         off = self.mating.do(self.problem, parents, self.n_offsprings, algorithm=self, random_state=self.random_state)

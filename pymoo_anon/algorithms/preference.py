@@ -37,10 +37,10 @@ _NSGA2_OPTIONS = ("survival", "eliminate_duplicates", "n_offsprings", "mating")
 class PreferenceNSGA2(NSGA2):  # type: ignore[misc]
     """NSGA-II for preferred points under a smallest k (Dewri et al. 2009, section 5).
 
-    It searches a `BitStringProblem` with one or more `PreferredPoint` objectives and then `KAnonymity`. The paper
-    minimises f1, the achievement, and f2 = k_pref - k. A solution is feasible if f2 is not positive, so that larger k
-    are searched, too. Tournaments follow the rules of section 5.2. F holds -k in its last column, which ranks solutions
-    as f2 does.
+    It searches a `BitStringProblem` with one or more `PreferredPoint` objectives and then `KAnonymity`. The paper has
+    one preferred point, and minimises f1, its achievement, and f2 = k_pref - k. A solution is feasible if f2 is not
+    positive, so that larger k are searched, too. Tournaments follow the rules of section 5.2. F holds -k in its last
+    column, which ranks solutions as f2 does.
 
     The result has, beside pymoo's, `res.picks`: the solution of every preferred point, as `picks` returns it from the
     non-dominated solutions.
@@ -154,8 +154,8 @@ def prefer_feasible(pop: Population, P: Ints, k: int, **kwargs: Any) -> Ints:
     """Return the winners of tournaments by the paper's four rules.
 
     A feasible individual wins against an infeasible one. Two feasible ones are compared by rank and then by crowding
-    distance, two infeasible ones by f2, by their smallest f1, and then by crowding distance. If all are equal the first
-    wins. P are (n, 2) rows of the population.
+    distance, two infeasible ones by f2, by f1 (the smallest of several), and then by crowding distance. If all are
+    equal the first wins. P are (n, 2) rows of the population.
     """
     F, rank, crowding = pop.get("F", "rank", "crowding")
     f2 = k + F[:, -1]

@@ -376,8 +376,9 @@ class Dominance(Comparator):
     """d1 ⪰ d2: no tuple is worse off with the first (Dewri et al. 2009, Table 4).
 
     The index is 1.0 where that holds, and 0.0 elsewhere. The verdict looks from both directions: "better" is the
-    paper's strong dominance, "incomparable" its non-dominance. A set dominates another if each of its vectors does. No
-    number of a vector alone takes its place: N tuples need N of them (theorem 1).
+    paper's strong dominance, "incomparable" its non-dominance. A set dominates another if each of its vectors does.
+    Sets with incomparable vectors, which the paper leaves open, are incomparable. No number of a vector alone takes its
+    place: N tuples need N of them (theorem 1).
 
     >>> Dominance().index([3, 3, 4], [3, 3, 4]), Dominance().compare([3, 3, 4], [3, 3, 4])
     (1.0, 'equal')
