@@ -64,7 +64,7 @@ def check_tournament(comparator, given):
     return played
 
 
-INDICES = [Minimum(), Rank(point=100), Coverage(), Spread(), Hypervolume()]
+INDICES = [Minimum(), Rank(point=0), Coverage(), Spread(), Hypervolume()]
 EVERY = [Dominance(), *INDICES]
 
 
@@ -112,12 +112,13 @@ def test_equal_gains_are_equal_whatever_rounding_did(numerators, denominator, rn
 
 @pytest.mark.parametrize("comparator", EVERY, ids=repr)
 @given(data=st.data(), group=groups(of=st.one_of(WHOLE, REAL), n=3))
-def test_counts_stand_for_repeated_rows_in_any_order(comparator, data, group):
+def test_counts_stand_for_repeated_rows_in_any_order_and_direction(comparator, data, group):
     rows = group.plain
     order = data.draw(st.permutations(range(len(rows[0]))))
     shuffled = [one[order] for one in rows]
+    lower = [PropertyVector(-one.values, one.tuples, one.name, maximize=False) for one in group.vectors]
     expected = comparator.tournament(group.vectors)
-    for played in (comparator.tournament(rows), comparator.tournament(shuffled)):
+    for played in map(comparator.tournament, (rows, shuffled, lower)):
         np.testing.assert_allclose(played.indices, expected.indices, rtol=4e-16)
         np.testing.assert_array_equal(played.outcomes, expected.outcomes)
 
@@ -163,6 +164,7 @@ def test_the_comparator_of_the_page_for_contributors_runs():
     assert typical.index(SIZES["T3b"], SIZES["T3a"]) == 7
     assert typical.compare(SIZES["T3b"], SIZES["T3a"]) == "better"
     assert typical.compare([3, 3, 4], [2, 7, 7]) == "worse"
+    assert typical.compare(measured(TupleLoss(), "T3b"), measured(TupleLoss(), "T3a")) == "worse"
 
 
 # Points of interest.
