@@ -210,15 +210,12 @@ def test_options_exist(page):
 
 @pytest.mark.parametrize("row", re.findall(r"^\| [^|]*\? \|.*", read(RESULTS), re.M))
 def test_answers_stand_in_their_results(row):
-    """Find large figures of an answer on a page beside it.
-
-    Large figures have three or more digits.
-    """
+    """Find figures of an answer on a page beside it: decimals, and those of three or more digits."""
     _, _, answer, pages, _ = row.split("|")
     found = "".join(read(RESULTS.parent / page) for page in re.findall(r"\((.*?)\)", pages))
-    figures = [one for one in re.findall(r"\d[\d,.]*\d", answer) if len(re.sub(r"\D", "", one)) > 2]
-    assert found
-    assert [one for one in figures if one not in found] == []
+    figures, told = (re.findall(r"\d[\d,.]*\d", own) for own in (answer, found))
+    assert told
+    assert [one for one in figures if ("." in one or len(re.sub(r"\D", "", one)) > 2) and one not in told] == []
 
 
 def test_every_page_of_results_is_reached():
