@@ -296,7 +296,10 @@ def parts_of(names: str) -> list[str]:
     ['k', 'l:a,b', 'GLM']
     """
     rows = csv.reader(io.StringIO(names, newline=""), skipinitialspace=True)
-    return [part.strip() for row in rows for part in row] or [""]
+    try:
+        return [part.strip() for row in rows for part in row] or [""]
+    except csv.Error as error:
+        raise ValueError(f"names must be separated by commas, as in a CSV file: {error}") from None
 
 
 def bound_parts(require: str) -> tuple[str, str, str]:
