@@ -384,7 +384,7 @@ def unmet(project: Project) -> list[str]:
 
 
 def before_release(project: Project, problem: Any) -> list[str]:
-    """Tell before a search why releases of it will be refused, and which columns tell a quasi-identifier."""
+    """Tell before a search why its releases will be refused, or give values away."""
     from pymoo_anon.publishing.keeping import coarsened, telling, unexplained
     from pymoo_anon.table.frames import renamed
 
