@@ -309,7 +309,7 @@ def bound_parts(require: str) -> tuple[str, str, str]:
     ('l:a>=b', '>=', '5')
     """
     if (parts := _bound_parts(require)) is None:
-        raise ValueError(f"require must be a bound such as 'k>=5' or 't<=0.3', got {require!r}")
+        raise ValueError(f"require must be a bound in quotes, such as 'k>=5' or 't<=0.3', got {require!r}")
     return parts
 
 
