@@ -108,6 +108,13 @@ def _reading_of(data: Path) -> tuple[Reading, list[str]]:
     return Reading(source), columns_of(source)
 
 
+def _named_by_project(data: Path, files: Sequence[Path]) -> list[tuple[Path, str]]:
+    """Return files with the columns for which a project names them."""
+    columns = read_project(data, decided=False).columns.items() if is_project(data) else ()
+    named = [(own.hierarchy.resolve(), name) for name, own in columns if own.hierarchy is not None]
+    return [(file, name) for file in files for path, name in named if path == file.resolve()]
+
+
 def _useless(draft: Draft, n_rows: int) -> str | None:
     n_values = draft.hierarchy.n_values
     if n_values == 1:
@@ -128,9 +135,11 @@ def run_check(request: CheckRequest, console: Console) -> None:
     if request.data is not None:
         with working("Reading the table"):
             reading, names = _reading_of(request.data)
-            found = by_column(files, reading.source, names)
-            frame = at_hand(open_table(reading, list(found)))
-        known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for name, file in found.items()]
+            named = _named_by_project(request.data, files)
+            others = [file for file in files if file not in dict(named)]
+            found = sorted([*named, *((file, name) for name, file in by_column(others, reading.source, names).items())])
+            frame = at_hand(open_table(reading, list(dict.fromkeys(name for _, name in found))))
+        known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for file, name in found]
     n_found = dict.fromkeys(("error", "warning", "note"), 0)
     for file, values in known:
         findings = check_hierarchy(file, values)

@@ -349,7 +349,7 @@ class CheckRequest(Invocation):
     path: Path = option(..., "A hierarchy, or a folder of them.", metavar="FILE|FOLDER", argument=True)
     data: Path | None = option(
         None,
-        "A table that has to fit, or a project file: NAME.csv is of its column NAME.",
+        "A table that has to fit, or a project file. NAME.csv is of the column NAME, unless the project says another.",
         metavar="DATA|FILE.toml",
         is_read=True,
     )

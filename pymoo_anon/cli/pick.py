@@ -21,6 +21,8 @@ def run_pick(asked: PickRequest, console: Console) -> None:
     study = SearchFolder.open(asked.file)
     with working("Step 1 of 2: reading the front") as show, options_named(asked):
         front = study.front
+        # Points that are made for requirements come after these.
+        n_found = len(front)
         if not {*WAYS} & {*asked.given} and not any(one.is_loss for one in front.objectives):
             known = ", ".join(f"--{name}" for name in WAYS)
             raise ValueError(f"one of {known} must say which point to take, as no objective of {asked.file} is a loss")
@@ -31,7 +33,8 @@ def run_pick(asked: PickRequest, console: Console) -> None:
         choice = study.pick(bounds, **ways)
         passed = "" if asked.row is not None else study.passed_over(choice, **ways)
         less = less_lost(front, choice, study.project.suppressed)
-    tell(console, f"Row {choice.row + 1} of {len(front)}: {choice.said}.")
+    which = f" of {n_found}" if choice.row < n_found else f", made beside the front's {n_found}"
+    tell(console, f"Row {choice.row + 1}{which}: {choice.said}.")
     for told in (passed, *(study.explained() if asked.explain else []), less):
         if told:
             tell(console, told)

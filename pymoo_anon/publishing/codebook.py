@@ -340,7 +340,7 @@ class Answers:
             asked.setdefault(column, None)
         there = nw.from_native(release).collect_schema().names()
         if lacking := [name for name in asked if name not in there]:
-            raise KeyError(f"release must have the columns that are asked for, got none named {examples(lacking)}")
+            raise KeyError(f"release must have the columns {examples(lacking)}, got columns {examples(there)}")
         # Without conditions any column counts the rows.
         rows = combinations(release, list(asked) or there[:1])
         self.n = rows.n.to_numpy(dtype=float)
@@ -405,11 +405,6 @@ def _check_spelling(name: Name, values: list[Meaning], are_summed: bool) -> None
     from pymoo_anon.table.drafts import names_codes
 
     texts = [value for value in values if isinstance(value, str)]
-    if are_summed:
-        days = [text for text in texts if is_day(text)]
-        are_words = len(texts) == len(values) and not any(is_number(spelled(text, float)) for text in texts)
-        if wrong := days or (values if are_words else []):
-            raise ValueError(f"column {name!r} must hold numbers to be summed, got {examples(wrong)}")
     unread = [text for text in texts if number_or_day(text) is None]
     numbers, _ = read_numbers(unread, [1] * len(unread))
     other = [text for text, own in zip(unread, numbers, strict=True) if own is not None or looks_like_a_date(text)]
@@ -422,6 +417,11 @@ def _check_spelling(name: Name, values: list[Meaning], are_summed: bool) -> None
             f"column {name!r} must write numbers like 1234.5 and days like 2021-03-05 to be summed or asked for a "
             f"range, got {examples(other)}"
         )
+    if are_summed:
+        days = [text for text in texts if is_day(text)]
+        are_words = len(texts) == len(values) and not any(is_number(spelled(text, float)) for text in texts)
+        if wrong := days or (values if are_words else []):
+            raise ValueError(f"column {name!r} must hold numbers to be summed, got {examples(wrong)}")
     if are_summed and (names_codes(str(name)) or any(map(has_leading_zero, texts))):
         warnings.warn(f"column {name!r} looks like a code: its sum and its mean tell nothing", stacklevel=4)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import floor, inf, isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -23,6 +23,9 @@ from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.typing import Floats, Ints
+
+if TYPE_CHECKING:
+    from pymoo_anon.table.guesses import Profile
 
 # A shorter reason tells readers of the uniqueness nothing.
 _FEWEST_WORDS = 5
@@ -214,15 +217,21 @@ def _are_ends(clip: Any) -> bool:
 
 def check_reasons(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> None:
     """Ask for a reason to keep columns that identify persons or tell a quasi-identifier."""
+    for told in unexplained(source, table, kept):
+        raise ValueError(told)
+
+
+def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> list[str]:
+    """Ask for each reason that a release needs and lacks."""
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
-        return
+        return []
     # Loaded late: it reads the words of many languages.
-    from pymoo_anon.table.guesses import Profile, decided_columns, profiles_of
+    from pymoo_anon.table.guesses import profiles_of
 
     aliases = [source.alias(name) for name in unsaid]
     profiles = profiles_of(source.frame, aliases)
-    dangers = [
+    dangers: list[tuple[list[Name], str | None]] = [
         ([name], replace(profile, name=str(name)).guess.danger) for name, profile in zip(unsaid, profiles, strict=True)
     ]
     if len(unsaid) > 1:
@@ -230,24 +239,34 @@ def check_reasons(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) 
         if replace(profiles[0], n_distinct=n, n_missing=0).is_nearly_unique:
             told = f"together they are nearly unique: {n:,} values in {profiles[0].n_rows:,} rows"
             dangers.append((unsaid, told))
-    known = {source.alias(name): name for name in table.quasi_identifiers}
-    for alias, name in known.items():
+    # The mean of a class tells no more than the class.
+    asked = [name for name in unsaid if not kept[name].mean]
+    dangers += [([name], told) for name, told in telling(source, table, asked, profiles).items()]
+    return [
+        f"keep must say why {listed(map(repr, names))} {'is' if len(names) == 1 else 'are'} released as "
+        f"{'it is' if len(names) == 1 else 'they are'}: {danger}; give a reason of at least five words, "
+        f"keep={{{names[0]!r}: 'because ...'}}, or in a project file reason = \"because ...\" beside its role"
+        for names, danger in dangers
+        if danger is not None
+    ]
+
+
+def telling(
+    source: Renamed, table: Microdata, asked: Sequence[Name], profiles: Sequence[Profile] = ()
+) -> dict[Name, str]:
+    """Say of columns which quasi-identifier decides them. Those without a role come with their profiles."""
+    from pymoo_anon.table.guesses import Profile, decided_columns
+
+    names, every, known = {source.alias(name): name for name in asked}, [*profiles], [*table.quasi_identifiers]
+    for name in [*known, *(name for name in asked if name in table.tuples.domains)]:
         domain, rows = table.tuples.domains[name], table.tuples.totals(name)
         held = np.flatnonzero(rows)
-        profiles.append(Profile.of(alias, [domain[place] for place in held], rows[held].tolist()))
-    # The mean of a class tells no more than the class.
-    asked = [alias for alias, name in zip(aliases, unsaid, strict=True) if not kept[name].mean]
+        every.append(Profile.of(source.alias(name), [domain[place] for place in held], rows[held].tolist()))
     person = None if table.person is None else source.alias(table.person)
-    for alias, other in decided_columns(source.frame, profiles, asked, person, [*known]).items():
-        told = f"the quasi-identifier {known[other]!r} decides it, so it tells of {known[other]!r} what a level hides"
-        dangers.append(([unsaid[aliases.index(alias)]], told))
-    for names, danger in dangers:
-        if danger is not None:
-            what = "is released as it is" if len(names) == 1 else "are released as they are"
-            raise ValueError(
-                f"keep must say why {listed(map(repr, names))} {what}: {danger}; give a reason of at least five words, "
-                f"keep={{{names[0]!r}: 'because ...'}}, or in a project file reason = \"because ...\" beside its role"
-            )
+    deciding = {source.alias(name): name for name in known}
+    found = decided_columns(source.frame, every, [*names], person, [*deciding])
+    told = "the quasi-identifier {0!r} decides it, so it tells of {0!r} what a level hides"
+    return {names[alias]: told.format(deciding[other]) for alias, other in found.items()}
 
 
 def check_coarse(

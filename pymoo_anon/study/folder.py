@@ -25,7 +25,7 @@ from pymoo_anon.study.names import ALGORITHMS, CHOICE, FILES, FRONT, JOURNAL, RE
 from pymoo_anon.study.options import Settings, command, numeral
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.stored import Released, Stored, as_written, bound_text, read_record, read_releases, read_search
-from pymoo_anon.study.tables import constraint, problem_of, table_of
+from pymoo_anon.study.tables import constraint, demanded, problem_of, table_of
 from pymoo_anon.table.domain_values import is_whole
 from pymoo_anon.table.generalization import Constraint, Decoded
 from pymoo_anon.table.microdata import Microdata
@@ -326,7 +326,7 @@ class SearchFolder:
         """
         names = list(self.project.audiences)
         names = names[: names.index(audience) + 1]
-        demands = [self._demanded(name, problem) for name in names]
+        demands = [demanded(self.project, problem, name) for name in names]
         if not isinstance(problem, LatticeProblem):
             # It loads the local recodings.
             from pymoo_anon.problems.releases import nested
@@ -336,18 +336,9 @@ class SearchFolder:
             except ValueError as error:
                 raise ValueError(f"audience {audience!r} needs releases inside one another: {error}") from None
         beside, bounds = [self._before(name) for name in names[:-1]], [*problem.constraints, *demands[-1]]
-        if beside:
-            bounds += _jointly(bounds)
         return LatticeProblem(
             problem.table, problem.objectives, problem.suppression, bounds, levels=problem.levels, beside=beside
         )
-
-    def _demanded(self, name: str, problem: Any) -> list[Constraint]:
-        try:
-            bounds = self.project.audiences[name]["require"]
-            return [constraint(text, problem.table, problem.measured) for text in bounds]
-        except ValueError as error:
-            raise ValueError(f"{self.project.path}: [[audience]] {name!r} {error}") from None
 
     def _before(self, name: str) -> Choice:
         """Return the choice for an earlier audience, as it was released if it was."""
@@ -394,12 +385,3 @@ class SearchFolder:
             )
         proof = {"certified": found.front.certified, "n_undecided": found.n_undecided, "stopped": found.stopped}
         return found.front, {"algorithm": {"name": name}, **proof}
-
-
-def _jointly(bounds: Sequence[Constraint]) -> list[Constraint]:
-    """Return the bounds on single classes for joint classes."""
-    own = [one for one in bounds if one.speaks_of_classes]
-    for one in own:
-        if one.depends_on_kept:
-            raise ValueError(f"audience needs bounds without background knowledge beside other releases, got {one!r}")
-    return [replace(one, objective=one.objective.jointly()) for one in own]

@@ -296,7 +296,10 @@ def parts_of(names: str) -> list[str]:
     ['k', 'l:a,b', 'GLM']
     """
     rows = csv.reader(io.StringIO(names, newline=""), skipinitialspace=True)
-    return [part.strip() for row in rows for part in row] or [""]
+    try:
+        return [part.strip() for row in rows for part in row] or [""]
+    except csv.Error as error:
+        raise ValueError(f"names must be separated by commas, as in a CSV file: {error}") from None
 
 
 def bound_parts(require: str) -> tuple[str, str, str]:
@@ -306,7 +309,7 @@ def bound_parts(require: str) -> tuple[str, str, str]:
     ('l:a>=b', '>=', '5')
     """
     if (parts := _bound_parts(require)) is None:
-        raise ValueError(f"require must be a bound such as 'k>=5' or 't<=0.3', got {require!r}")
+        raise ValueError(f"require must be a bound in quotes, such as 'k>=5' or 't<=0.3', got {require!r}")
     return parts
 
 

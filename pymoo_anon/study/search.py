@@ -25,7 +25,7 @@ from pymoo.util.display.output import Output
 import pymoo_anon.visualization.fronts  # noqa: F401
 from pymoo_anon import __version__
 from pymoo_anon._files import alone, tried
-from pymoo_anon._messages import listed, magnitude
+from pymoo_anon._messages import magnitude
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.full_domain import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
@@ -43,7 +43,7 @@ from pymoo_anon.study.interrupt import check_interrupted, forget_interrupt, put_
 from pymoo_anon.study.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum, path_from
 from pymoo_anon.study.options import Settings, bound_parts, dashed, idle_with, measures_in, options_named, record_of
 from pymoo_anon.study.stored import write_front
-from pymoo_anon.study.tables import problem_of, table_of
+from pymoo_anon.study.tables import before_release, problem_of, table_of
 from pymoo_anon.table.generalization import AtMost, Suppression, Violating
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -237,10 +237,8 @@ class Run:
                 warnings.warn(told, stacklevel=2)
         with options_named(settings, project):
             self.problem: Searched = problem_of(read_table(settings), record_of(settings))
-        later = [] if project is None else [*project.audiences][1:]
-        if later and (known := [repr(one) for one in self.problem.constraints if one.depends_on_kept]):
-            told = f"bounds beside another release must be without background knowledge, got {listed(known)}"
-            warnings.warn(f"audience {later[0]!r} will get no release: {told}", stacklevel=2)
+        for told in [] if project is None else before_release(project, self.problem):
+            warnings.warn(told, stacklevel=2)
         self.algorithm, self.why = algorithm_for(self.problem, settings)
         self._compile_seconds = 0.0
 

@@ -305,6 +305,22 @@ def suppression_of(text: str) -> Suppression:
     return rule(options.numeral("suppression", bound.strip()))
 
 
+def demanded(project: Project, problem: Any, audience: str) -> list[Constraint]:
+    """Return the bounds that an audience adds to a problem. Levels hold them jointly with the releases before it."""
+    joint: list[Constraint] = []
+    try:
+        own = [constraint(text, problem.table, problem.measured) for text in project.audiences[audience]["require"]]
+        if audience != next(iter(project.audiences)):
+            of_classes = [one for one in [*problem.constraints, *own] if one.speaks_of_classes]
+            if known := [one for one in of_classes if one.depends_on_kept]:
+                raise ValueError(f"bounds beside other releases must be without background knowledge, got {known[0]!r}")
+            if isinstance(problem, LatticeProblem):
+                joint = [replace(one, objective=one.objective.jointly()) for one in of_classes]
+    except ValueError as error:
+        raise ValueError(f"{project.path}: [[audience]] {audience!r}: {error}") from None
+    return [*own, *joint]
+
+
 # --- requirements in words --------------------------------------------------------------------------------------------
 
 
@@ -365,6 +381,30 @@ def unmet(project: Project) -> list[str]:
             why = f", because of {listed(map(str, wrong))}: require it of other columns alone" if wrong else ""
             told.append(f"Impossible{whom}: {sentence(one)} Not even one class of all rows keeps it{why}.")
     return told
+
+
+def before_release(project: Project, problem: Any) -> list[str]:
+    """Tell before a search why its releases will be refused, or give values away."""
+    from pymoo_anon.publishing.keeping import coarsened, telling, unexplained
+    from pymoo_anon.table.frames import renamed
+
+    # Means wait for the classes.
+    table, kept = problem.table, {name: own for name, own in project.kept.items() if not own.mean}
+    others = project.with_role("sensitive", "label")
+    read = [*project.with_role("quasi-identifier", "person"), *others, *kept]
+    source = coarsened(renamed(open_table(project.reading, read, list(project.columns))), table, kept)
+    told = unexplained(source, table, kept)
+    for name, why in telling(source, table, others).items():
+        told.append(f"column {name!r} is released as it is: {why}; drop it, or make it a quasi-identifier")
+    return [*told, *(error for name in [*project.audiences] if (error := _refusal(project, problem, name)))]
+
+
+def _refusal(project: Project, problem: Any, audience: str) -> str:
+    try:
+        demanded(project, problem, audience)
+    except ValueError as error:
+        return error_text(error)
+    return ""
 
 
 def _by_column(table: Microdata, one: Constraint) -> dict[Any, Constraint]:

@@ -160,6 +160,9 @@ def test_a_draft_of_a_project_reads_the_table_as_the_project_does():
     hierarchy("draft", "study/my.toml", "--output", "here")
     assert files("here") == ["age.csv", "town.csv"]
     assert error("draft", "study/my.toml", "--column", "aeg").startswith("study/patients.data must have the columns")
+    # The project says of which column a file is.
+    Path("study/my.toml").write_text(PROJECT.replace("town.csv", "age.csv"))
+    assert "age.csv: error: values of the column without a row: 'A', 'B'\n" in hierarchy(*check.split(), code=1)
 
 
 def test_check_says_everything_of_every_file():

@@ -79,7 +79,8 @@ def test_a_required_k_between_the_targets_is_made_from_pick_to_report(project):
     known = study.front.values(KAnonymity()), study.front.values(GeneralLossMetric())
     k = next(k for k in range(3, 120) if loss(k) < known[1][known[0] >= k].min())
     run("pick", "mine.toml", "--require", f"k>={k}", "--most", "k")
-    run("pick", "mine.toml", "--require", f"k>={k}", "--explain")
+    said = run("pick", "mine.toml", "--require", f"k>={k}", "--explain")
+    assert said.startswith(f"Row {n + 1}, made beside the front's {n}: k = ")
     choice = json.loads(Path("mine-front/choice.json").read_text(encoding="utf-8"))
     assert choice["values"]["GLM"] == pytest.approx(loss(k))
     assert choice["row"] == n + 1

@@ -350,7 +350,9 @@ def test_verify_counts_all_that_was_released_and_names_each():
 
 def test_a_column_that_may_name_a_person_is_kept_for_a_reason_of_the_project():
     write_project(columns=ROLES | {"name": "keep"})
-    assert refused("release", "mine.toml").startswith("keep must say why 'name' is released as it is: ")
+    told = refused("release", "mine.toml")
+    assert told.startswith("keep must say why 'name' is released as it is: ")
+    assert f"Warning: {told}\n" in run("search", "mine.toml", "--output", "again")
     kept = {"role": "keep", "reason": "all of them agreed to it"}
     write_project(columns=ROLES | {"name": kept, "note": kept})
     said = " ".join(run("release", "mine.toml").split())

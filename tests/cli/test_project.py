@@ -67,6 +67,10 @@ def test_texts_of_options_may_be_lists():
     own = written(RIGHT.replace('["k", "GLM"]', '["k", "l:a,b"]').replace("seed = 1", "epsilon = [1, 0.5]"))
     assert (own.search["objectives"], own.search["epsilon"]) == ('k,"l:a,b"', "1,0.5")
     assert written(RIGHT.replace('["k>=2"]', '"k>=2"')).search["require"] == ["k>=2"]
+    Path("my.toml").write_text(RIGHT.replace("seed = 1", f'epsilon = "{"1" * 131_073}"'), encoding="utf-8")
+    assert refused("search", "my.toml").endswith(
+        "names must be separated by commas, as in a CSV file: field larger than field limit (131072)"
+    )
 
 
 BLOCKS = Path(__file__).with_name("projects.txt").read_text(encoding="utf-8").split("\n\n")[1:]

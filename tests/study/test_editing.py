@@ -131,7 +131,7 @@ def with_sensitive(own_table):
         ("GLM<=100", "General loss is at most 100."),
         ("prosecutor-risk<=0.2", "Maximum re-identification risk is at most 0.2."),
         ("k[zip]>=3", "For somebody who knows zip: everybody hides among at least 3 rows."),
-        ("l:lost>=x", "l:lost>=x: require must be a bound such as 'k>=5' or 't<=0.3', got 'l:lost>=x'."),
+        ("l:lost>=x", "l:lost>=x: require must be a bound in quotes, such as 'k>=5' or 't<=0.3', got 'l:lost>=x'."),
     ],
 )
 def test_a_bound_is_said_in_a_sentence(with_sensitive, bound, told):
