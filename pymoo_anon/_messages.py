@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from html import escape
 from itertools import islice
@@ -41,6 +41,15 @@ def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
     if value not in choices:
         *others, last = map(repr, choices)
         raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {value!r}")
+
+
+def in_order(name: str, given: Any, kind: Any = ()) -> list[Any]:
+    """Return the members of a list or its like, in their order."""
+    if isinstance(given, kind):
+        raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
+    if isinstance(given, Set) or not isinstance(given, Iterable):
+        raise TypeError(f"{name} must be a list, got {given!r:.80}")
+    return list(given)
 
 
 def repeated(items: Iterable[Any]) -> list[Any]:

@@ -24,6 +24,7 @@ from pymoo_anon.proofs.base import Limits, Proof, gap, share_off, tolerance
 from pymoo_anon.proofs.intervals import IntervalProof
 from pymoo_anon.proofs.stored import StoredLatticeProof, stored_bytes
 from pymoo_anon.proofs.strings import StringProof
+from pymoo_anon.table.domain_values import is_number
 from pymoo_anon.typing import Floats, Ints
 
 
@@ -85,7 +86,7 @@ class BranchAndBound(OwnSearch):
         output = FrontOutput(*before, after=[Column("gap", width=8, func=_shown_gap)])
         super().__init__(**options_of(self, kwargs, output=output))
         tolerance(epsilon)
-        if not max_bytes > 0:
+        if not is_number(max_bytes) or not max_bytes > 0:
             raise ValueError(f"max_bytes must be positive, got {max_bytes!r}")
         self.epsilon = epsilon
         self.sampling = sampling

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pymoo_anon._messages import in_order
 from pymoo_anon.comparison.properties import Aligned, Vector, align, align_sets, finite_values, is_set
 from pymoo_anon.engine.sums import total
 from pymoo_anon.table.domain_values import is_number
@@ -526,7 +527,7 @@ def _of_properties(
     name: str, numbers: ArrayLike, comparators: Comparator | Sequence[Comparator]
 ) -> tuple[Floats, tuple[Comparator, ...]]:
     own = finite_values(numbers, name)
-    each = [comparators] * len(own) if isinstance(comparators, Comparator) else list(comparators)
+    each = [comparators] * len(own) if isinstance(comparators, Comparator) else in_order("comparators", comparators)
     for one in each:
         if not isinstance(one, Comparator) or not one.takes_vectors:
             raise TypeError(f"comparators must be comparators of vectors, got {one!r}")

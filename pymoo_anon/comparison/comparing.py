@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import examples, repeated, told_apart
+from pymoo_anon._messages import examples, in_order, repeated, told_apart
 from pymoo_anon.comparison.comparators import Comparator, Coverage, Dominance, Hypervolume, Minimum, Spread, Tournament
 from pymoo_anon.comparison.properties import (
     ClassSize,
@@ -37,7 +37,7 @@ from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.table.domain_values import ROOT, Name, is_whole
 from pymoo_anon.table.frames import combinations_of
 from pymoo_anon.table.generalization import Constraint, Decoded, Suppression
-from pymoo_anon.table.microdata import Microdata, names_of
+from pymoo_anon.table.microdata import Microdata, check_table, names_of
 from pymoo_anon.typing import Array, Floats, Ints
 
 #: The name in place of a property for all properties together.
@@ -159,6 +159,8 @@ def compare(
     >>> found.pairs[["first", "second", "comparator", "verdict"]].to_numpy().tolist()
     [['pairs', '1 alone', 'min', 'better'], ['pairs', '1 alone', 'cov', 'worse']]
     """
+    check_table(table)
+    properties = _checked_list(properties, Property, "properties")
     named, labels, by_name = _by_name(generalizations, properties, comparators)
     grouped = [table.equivalence_classes(one, suppression, constraints) for one in named.values()]
     sets = [[one.measure(classes) for one in properties] for classes in grouped]
@@ -172,9 +174,8 @@ def _by_name(
     comparators: Sequence[Comparator],
 ) -> tuple[dict[Hashable, Decoded], list[str], dict[str, Comparator]]:
     is_named = isinstance(generalizations, Mapping)
-    _check_list([*generalizations.values()] if is_named else generalizations, Decoded, "generalizations")
-    _check_list(properties, Property, "properties")
-    _check_list(comparators, Comparator, "comparators")
+    own = _checked_list([*generalizations.values()] if is_named else generalizations, Decoded, "generalizations")
+    comparators = _checked_list(comparators, Comparator, "comparators")
     labels = [one.label for one in properties]
     if ALL in labels:
         raise ValueError(f"properties must not be labelled {ALL!r}, which stands for all of them together")
@@ -182,7 +183,7 @@ def _by_name(
     for kind, given in (("properties", labels), ("comparators", names)):
         if twice := repeated(given):
             raise ValueError(f"{kind} must differ by name, got more than once: {examples(twice)}")
-    named: dict[Hashable, Decoded] = dict(generalizations if is_named else enumerate(generalizations))
+    named: dict[Hashable, Decoded] = dict(generalizations if is_named else enumerate(own))
     return named, labels, dict(zip(names, comparators, strict=True))
 
 
@@ -203,15 +204,17 @@ def _tournaments(
     return played
 
 
-def _check_list(given: Any, kind: Any, name: str) -> None:
+def _checked_list(given: Any, kind: Any, name: str) -> list[Any]:
     word = "Generalization" if kind is Decoded else kind.__name__
     if isinstance(given, kind):
         raise TypeError(f"{name} must be a list of them, got a single {type(given).__name__}")
-    if len(given) == 0:
+    found = in_order(name, given)
+    if not found:
         raise ValueError(f"{name} must hold at least one {word}, got none")
-    for one in given:
+    for one in found:
         if not isinstance(one, kind):
             raise TypeError(f"{name} must hold objects of {word}, got {one!r}")
+    return found
 
 
 #: Comparators that judge two releases, each in another way (Dewri et al. 2009).
@@ -242,15 +245,17 @@ def compare_sizes(releases: Mapping[str, Any], quasi_identifiers: Name | Sequenc
 
     Raises:
         KeyError: A release lacks a column.
-        ValueError: A release has no row.
+        ValueError: A release has no row, or no column is named.
 
     >>> tables = {"a": pd.DataFrame({"zip": [1, 2, 2, 2]}), "b": pd.DataFrame({"zip": ["*"] * 4})}
     >>> compare_sizes(tables, ["zip"]).to_numpy().tolist()
     [[4.0, 2.0, 1.0, 0.5, 1.0, 4.0, 4.0], [4.0, 1.0, 4.0, 0.25, 0.0, 4.0, 4.0]]
     """
-    rows = []
+    rows, names = [], names_of(quasi_identifiers)
+    if not names:
+        raise ValueError("quasi_identifiers must name at least one column, got none")
     for name, frame in releases.items():
-        own = combinations_of(frame, names_of(quasi_identifiers)).weights
+        own = combinations_of(frame, names).weights
         if not len(own):
             raise ValueError(f"{name} must have at least one row, got none")
         n, below = int(own.sum()), {f"below {least}": int(own[own < least].sum()) for least in SMALL_CLASSES}
@@ -272,9 +277,14 @@ def compare_uses(
         One row for each release. Columns, all shares and lower is better: loss, of the detail; median and 90 %, the
         errors that half and nine in ten of the counts do not exceed. Where a column identifies persons, k in persons
         comes first, and rows that are `*` are a class.
+
+    Raises:
+        ValueError: `dropped` names no release.
     """
     n, person = len(queries.table.quasi_identifiers), queries.table.person
-    hows = ["drop" if name in dropped else "mark" for name in classes]
+    if unknown := [name for name in names_of(dropped) if name not in classes]:
+        raise ValueError(f"dropped must name releases among {examples(classes)}, got {examples(unknown)}")
+    hows = ["drop" if name in names_of(dropped) else "mark" for name in classes]
     found = pd.concat([queries.summary({name: classes[name]}, how) for name, how in zip(classes, hows, strict=True)])
     found.insert(0, "loss", [TupleLoss().measure(own).mean() / n for own in classes.values()])
     if person is not None:
@@ -417,6 +427,7 @@ def worst_off(
     """
     if measured.label in ("size", "tuples"):
         raise ValueError(f"measured must not be labelled {measured.label!r}, which is a column of the result")
+    check_table(table)
     classes = table.equivalence_classes(generalization, suppression, constraints)
     vector = measured.measure(classes)
     class_of, sizes = released(classes)
@@ -453,6 +464,7 @@ def gains(table: Microdata, d1: PropertyVector, d2: PropertyVector, column: Any,
         ValueError: The vectors are not comparable or of another table, the hierarchy lacks the level, or the vectors
             tell tuples apart by another column than this, so that their values of this one are unknown.
     """
+    check_table(table)
     aligned = align([d1, d2])
     if not isinstance(d1, PropertyVector) or d1.tuples is not table.tuples:
         raise ValueError("d1 and d2 must be of the table, got vectors of another Microdata object or plain arrays")

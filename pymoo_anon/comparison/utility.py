@@ -26,7 +26,7 @@ from pymoo_anon.objectives.recount import Recount
 from pymoo_anon.table.domain_values import Name, day_of, is_day, is_number, read_numbers
 from pymoo_anon.table.generalization import HOW_RELEASED
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.microdata import Microdata, check_table
 from pymoo_anon.typing import Bools, Floats, Ints
 
 
@@ -39,6 +39,7 @@ class Blocks(NamedTuple):
 
 def of_table(table: Microdata) -> Blocks:
     """Return a table with every distinct tuple as a block."""
+    check_table(table)
     tuples = table.tuples
     each = [np.arange(n) for n in tuples.domain_sizes]
     # Side by side in memory, they are read several times as fast.
@@ -143,6 +144,7 @@ class CountQueries:
     seed: int = 1
 
     def __post_init__(self) -> None:
+        check_table(self.table)
         positive_whole("n", self.n)
         whole_from_0("seed", self.seed)
 
@@ -463,6 +465,7 @@ def classification(
         ValueError: The target is no such column, `suppressed` or `seed` is something else, or classes are not of one
             generalization of the table.
     """
+    check_table(table)
     table.tuples.check_role(target, "classification")
     if target in table.quasi_identifiers or target == table.person:
         raise ValueError(f"target must be a column that is released as it is, sensitive or the label, got {target!r}")

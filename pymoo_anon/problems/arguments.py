@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import examples, listed, number, plain, repeated, told_apart
+from pymoo_anon._messages import examples, in_order, listed, number, plain, repeated, told_apart
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.knowledge import (
     BackgroundKnowledge,
@@ -27,12 +27,6 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Array, Ints
 
 
-def check_table(table: Any) -> None:
-    """Check that a table is a Microdata."""
-    if not isinstance(table, Microdata):
-        raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
-
-
 def framed(columns: Mapping[Name, Array]) -> pd.DataFrame:
     """Return columns as a frame. A name may be a tuple."""
     names = pd.Index(list(columns), dtype=object, tupleize_cols=False)
@@ -46,9 +40,7 @@ def free_name(name: str, taken: Container[Any]) -> str:
 
 def checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ...]:
     """Return the objectives as a tuple."""
-    if isinstance(objectives, Objective):
-        raise TypeError(f"objectives must be a list of them, got {objectives!r}; [{objectives!r}] is one")
-    checked = tuple(objectives)
+    checked = tuple(in_order("objectives", objectives, Objective))
     if not checked:
         raise ValueError("objectives must name at least one objective, got none")
     for objective in checked:
@@ -62,9 +54,7 @@ def checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ..
 
 def checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint, ...]:
     """Return the constraints as a tuple."""
-    if isinstance(constraints, Constraint):
-        raise TypeError(f"constraints must be a list of them, got {constraints!r}; [{constraints!r}] is one")
-    checked = tuple(constraints)
+    checked = tuple(in_order("constraints", constraints, Constraint))
     for constraint in checked:
         if not isinstance(constraint, Constraint):
             raise TypeError(f"constraints must be such as KAnonymity() >= 5, got {constraint!r}")

@@ -25,7 +25,7 @@ from pymoo_anon.problems import arguments
 from pymoo_anon.problems.front import Front, points_of
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Constraint, Decoded, Suppression, Violating, suppression_rule
-from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.microdata import Microdata, check_table
 from pymoo_anon.typing import Array, Floats, Ints, T
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         constraints: Sequence[Constraint] = (),
         elementwise_runner: Callable[..., Any] | None = None,
     ) -> None:
-        arguments.check_table(table)
+        check_table(table)
         self.table = table
         self.objectives = arguments.checked_objectives(objectives, table)
         self.constraints = arguments.checked_constraints(constraints, table)
@@ -439,7 +439,8 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             ValueError: A point is not valid.
         """
         if isinstance(res, Front):
-            return res if res.problem is self else Front(self, res.X)
+            # Copies of a problem share its names.
+            return res if res.problem.names is self.names else Front(self, res.X)
         points, algorithm = points_of(self, res), getattr(res, "algorithm", None)
         gap = getattr(algorithm, "gap", None)
         return Front(

@@ -15,12 +15,11 @@ from pymoo_anon._messages import examples
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss import NormalizedClassDispersion, NormalizedWeightedPenalty
-from pymoo_anon.problems.arguments import check_table
 from pymoo_anon.problems.base import AnonymizationProblem, plain_array
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Constraint, Generalization, Suppression
 from pymoo_anon.table.hierarchy import Hierarchy
-from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.microdata import Microdata, check_table
 from pymoo_anon.table.taxonomy import Taxonomy, closest_cuts, random_cuts, valid_cuts
 from pymoo_anon.typing import Bools, Floats, Ints
 

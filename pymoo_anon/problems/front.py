@@ -22,15 +22,15 @@ import pandas as pd
 from pymoo.core.individual import Individual
 from pymoo.core.result import Result
 
-from pymoo_anon._messages import counted, html_table, listed, number, percent, plain
+from pymoo_anon._messages import counted, html_table, listed, number, one_of, percent, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss.cells import attribute_losses
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.problems.arguments import bound, checked_constraints, framed, lost, measure_names, texts_of
 from pymoo_anon.problems.tradeoffs import ReadOnly, Step, first_of, knee_of, next_steps, shortfalls, with_share
 from pymoo_anon.table.domain_values import is_number, is_whole
-from pymoo_anon.table.generalization import Constraint
-from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.generalization import HOW_RELEASED, Constraint
+from pymoo_anon.table.microdata import Microdata, check_table
 from pymoo_anon.typing import Array, Floats, Ints
 
 # Greatest number of points that are printed. The frame has all.
@@ -131,7 +131,7 @@ class Front:
         self.gap = None if gap is None else np.asarray(gap, dtype=float)[self.rows]
         self.names: Mapping[Objective, str] = problem.names
         # Words behind a number of points that say which these are.
-        self.which = ""
+        self._which = ""
         # Rows of the result, and of points made on demand after them.
         self._n_found = self._n_given = len(points)
         self._values: dict[Objective, Floats] = dict(zip(problem.measured, values[self.rows, :-1].T, strict=True))
@@ -235,7 +235,7 @@ class Front:
 
     def requirements(self, place: int, also: Iterable[Constraint] = ()) -> list[Requirement]:
         """Return the requirements on a point, those of the problem and others."""
-        asked = dict.fromkeys([*self.problem.constraints, *also])
+        asked = dict.fromkeys([*self.problem.constraints, *checked_constraints(also, self.table)])
         names = measure_names([*self.problem.measured, *(one.objective for one in asked)])
         return [
             Requirement(one, names[one.objective], float(value[0]), bool(one.keeps(value)[0]))
@@ -253,6 +253,8 @@ class Front:
             suppressed: Treatment of suppressed rows, "mark" or "drop".
             also: Further constraints. A release promises those that the point keeps.
         """
+        one_of("suppressed", suppressed, HOW_RELEASED)
+        also = checked_constraints(also, self.table)
         n_suppressed, person = int(self.n_suppressed[place]), self.table.person
         if suppressed == "drop" and n_suppressed == self.table.n_rows:
             return f"all {n_suppressed:,} rows are suppressed, and nothing is left to release"
@@ -305,14 +307,20 @@ class Front:
         self._n_given += len(new)
 
     def only(self, places: Sequence[int] | Ints) -> Front:
-        """Return the front with some points, in this order."""
-        made, picked = copy.copy(self), np.asarray(places, dtype=np.int64)
+        """Return the front with some points, by their places in this order or by a mask."""
+        made, picked = copy.copy(self), np.arange(len(self))[list(places)]
         for name in ("X", "rows", "F", "natural", "n_suppressed"):
             setattr(made, name, getattr(self, name)[picked])
         made.gap = None if self.gap is None else self.gap[picked]
         made._values = {measure: values[picked] for measure, values in self._values.items()}
         made._marked = {measure: values[picked] for measure, values in self._marked.items()}
         made._lost = None if self._lost is None else self._lost[picked]
+        return made
+
+    def offered(self, refusals: Sequence[str | None]) -> Front:
+        """Return the points without a refusal, as of `refusal`."""
+        made = self.only([place for place, why in enumerate(refusals) if why is None])
+        made._which = " that can be released" * (len(made) < len(refusals))
         return made
 
     def sorted(self) -> Front:
@@ -442,6 +450,7 @@ def risk_at_most(table: Microdata, risk: float) -> Constraint:
     >>> risk_at_most(make_census(50), 0.09)
     KAnonymity() >= 12
     """
+    check_table(table)
     return KAnonymity(person=table.person) >= smallest_k(risk)
 
 
@@ -495,10 +504,10 @@ class _Asked:
         finite = np.where(np.isfinite(missed), missed, 0).max(axis=0)
         relative = np.where(np.isfinite(missed), missed / np.where(finite > 0, finite, 1), 2)
         has = self.has(first_of(relative.sum(axis=1), front.F))
-        raise ValueError(f"no point of the front's {len(front)}{front.which} has {self}; the nearest has {has}")
+        raise ValueError(f"no point of the front's {len(front)}{front._which} has {self}; the nearest has {has}")
 
     def among(self, n_left: int) -> str:
-        n, which = len(self.front), self.front.which
+        n, which = len(self.front), self.front._which
         if not self.bounds:
             return f"all {n} points{which}" if n > 1 else f"the front's only point{which}"
         return f"{f'the {n_left} points' if n_left > 1 else 'the only point'} with {self}, of {n}{which}"

@@ -23,6 +23,7 @@ record at the end of the file is cut off.
 from __future__ import annotations
 
 import copyreg
+import dis
 import hashlib
 import json
 import os
@@ -50,6 +51,9 @@ _FRAME = struct.Struct("<BIIII")
 
 #: Kinds of records: measured values of points, and bounds that a proof read from the classes of a node.
 VALUES, BOUNDS = 1, 2
+
+# Kinds of global values with a fingerprint. Others, such as a frame, may change as they are used.
+_PLAIN = (str, bytes, int, float, np.generic, np.ndarray, list, tuple, dict, set, frozenset)
 
 
 class Record(NamedTuple):
@@ -274,7 +278,7 @@ def _contents_of(value: Any, inside: tuple[int, ...]) -> Sequence[Any]:
     # A compiled function of numba holds a number of its process.
     value = getattr(value, "py_func", value)
     if isinstance(value, FunctionType):
-        return value.__code__, value.__defaults__, value.__kwdefaults__, *(value.__closure__ or ())
+        return *_parts_of(value), _globals_of(value), *(value.__closure__ or ())
     if isinstance(value, CodeType):
         return value.co_code, value.co_consts, value.co_names
     if isinstance(value, type) and issubclass(value, Objective) and not value.__module__.startswith("pymoo_anon."):
@@ -288,6 +292,28 @@ def _contents_of(value: Any, inside: tuple[int, ...]) -> Sequence[Any]:
         # It is a class or a module, or nothing is known of it, as of a lock or an empty cell.
         return [getattr(value, "__qualname__", getattr(value, "__name__", None))]
     return [state] if isinstance(state, str) else [_without_cached(part, type(value)) for part in state]
+
+
+def _parts_of(function: FunctionType) -> tuple[Any, ...]:
+    return function.__code__, function.__defaults__, function.__kwdefaults__
+
+
+def _globals_of(function: FunctionType) -> dict[str, Any]:
+    """Return the plain values and functions of its module that a function reads, also through these functions."""
+    found: dict[str, Any] = {}
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [one for one in code.co_consts if isinstance(one, CodeType)]
+        for name in (one.argval for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL"):
+            own = function.__globals__.get(name)
+            own = getattr(own, "py_func", own)
+            if isinstance(own, FunctionType) and own.__globals__ is function.__globals__ and name not in found:
+                found[name] = _parts_of(own)
+                codes.append(own.__code__)
+            elif isinstance(own, _PLAIN):
+                found[name] = own
+    return dict(sorted(found.items()))
 
 
 def _without_cached(part: Any, kind: type) -> Any:

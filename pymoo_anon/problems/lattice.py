@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import examples, in_order
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.problems.arguments import check_table
 from pymoo_anon.problems.base import AnonymizationProblem, plain_array
 from pymoo_anon.problems.releases import fingerprint_of, parts_beside
 from pymoo_anon.table.domain_values import Name, is_whole
 from pymoo_anon.table.generalization import Constraint, Generalization, Suppression
-from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.microdata import Microdata, check_table
 from pymoo_anon.typing import Array, Floats, Ints
 
 if TYPE_CHECKING:
@@ -88,7 +87,8 @@ class LatticeProblem(AnonymizationProblem):
         check_table(table)
         hierarchies = list(table.quasi_identifiers.values())
         self.levels, self.lowest, self.highest = _limits(levels, table)
-        self.beside_parts, self.earlier = parts_beside(beside, table), tuple(beside)
+        self.earlier = tuple(in_order("beside", beside))
+        self.beside_parts = parts_beside(self.earlier, table)
         super().__init__(
             table,
             objectives,

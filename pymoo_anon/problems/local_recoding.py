@@ -28,7 +28,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy.register import check_local
-from pymoo_anon.problems.arguments import check_table, checked_constraints
+from pymoo_anon.problems.arguments import checked_constraints
 from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 from pymoo_anon.problems.lattice import whole_numbers
 from pymoo_anon.problems.releases import divided_parts, fingerprint_of, parts_within
@@ -36,7 +36,7 @@ from pymoo_anon.problems.requirements import holds_by_construction, least_k, req
 from pymoo_anon.recoding import FEW, Ascent, ColumnRequirement, Requirements, Tests, Trees, check_ways, recode
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Constraint, LocalGeneralization, kept_by
-from pymoo_anon.table.microdata import Microdata
+from pymoo_anon.table.microdata import Microdata, check_table
 from pymoo_anon.typing import Array, Floats, Ints
 
 # Weight of an attribute that no objective counts, as a share of the greatest weight. Above zero its cells are

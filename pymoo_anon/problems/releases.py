@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pymoo_anon._messages import examples, listed, number, plain, positive_whole, share
+from pymoo_anon._messages import examples, in_order, listed, number, plain, positive_whole, share
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.objectives.knowledge import grouped_jointly, partition_of
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.front import Choice
+from pymoo_anon.table.domain_values import is_number
 from pymoo_anon.table.generalization import Constraint
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints, Ints32
@@ -56,7 +57,7 @@ def joint(releases: Sequence[Any]) -> EquivalenceClasses:
     >>> KAnonymity().evaluate(joint([fine, coarse])).tolist()
     [1.0]
     """
-    found = [_classes_of(one) for one in releases]
+    found = [_classes_of(one) for one in in_order("releases", releases)]
     if not found:
         raise ValueError("releases must name at least one release, got none")
     tuples = found[0].tuples
@@ -223,7 +224,7 @@ def ladder(problem: Any, ks: Sequence[int], kept: float = 0.0) -> list[Choice]:
         A choice for each k, whose `problem` makes it.
 
     Raises:
-        TypeError: `problem` is no LocalRecodingProblem.
+        TypeError: `problem` is no LocalRecodingProblem, or `ks` no list.
         ValueError: `ks` are no descending whole numbers, `kept` is no share, or the table cannot hold the constraints
             with the first.
 
@@ -235,7 +236,7 @@ def ladder(problem: Any, ks: Sequence[int], kept: float = 0.0) -> list[Choice]:
     [True, True, True]
     """
     demands = _demands(problem, ks)
-    if not 0 <= kept <= 1:
+    if not is_number(kept) or not 0 <= kept <= 1:
         raise ValueError(f"kept must be a share of the rows from 0 to 1, got {kept!r}")
     if not kept or len(demands) < 2:
         return nested(problem, demands)
@@ -246,9 +247,9 @@ def ladder(problem: Any, ks: Sequence[int], kept: float = 0.0) -> list[Choice]:
 def _demands(problem: Any, ks: Sequence[int]) -> list[list[Constraint]]:
     if not hasattr(problem, "within_parts"):
         raise TypeError(f"problem must be a LocalRecodingProblem, got {type(problem).__name__}")
-    wanted = [positive_whole("a k of ks", k) for k in ks]
+    wanted = [positive_whole("a k of ks", k) for k in in_order("ks", ks)]
     if not wanted or wanted != sorted(set(wanted), reverse=True):
-        raise ValueError(f"ks must be descending whole numbers, at least one, got {list(ks)!r:.80}")
+        raise ValueError(f"ks must be descending whole numbers, at least one, got {wanted!r:.80}")
     return [[KAnonymity() >= k] for k in wanted]
 
 
@@ -275,8 +276,9 @@ def ladders(problem: Any, ks: Sequence[int]) -> list[list[Choice]]:
     """
     demands = _demands(problem, ks)
     losses = [problem.names[one] for one in problem.objectives if one.is_loss]
-    if not losses or len(ks) < 2:
-        raise ValueError(f"ladders need an objective that is a loss, and at least two ks, got {list(ks)!r:.80}")
+    if not losses or len(demands) < 2:
+        wanted = [one.bound for (one,) in demands]
+        raise ValueError(f"ladders need an objective that is a loss, and at least two ks, got {wanted!r:.80}")
     # The second release alone is made once for all shares.
     alone = _requiring(problem, demands[1])
     units = [alone.kept_whole(alone.x_of(0), kept) for kept in _KEPT_SHARES]

@@ -335,6 +335,8 @@ class Answers:
     """The distinct cells of a release as certain and possible answers."""
 
     def __init__(self, release: Any, meanings: Meanings, where: Mapping[Name, Any], column: Name = None) -> None:
+        if not isinstance(meanings, pd.DataFrame | Mapping):
+            raise TypeError(f"meanings must be a codebook in pandas or hierarchies by column, got {meanings!r:.80}")
         asked = {name: _wanted(name, value) for name, value in where.items()}
         if column is not None:
             asked.setdefault(column, None)

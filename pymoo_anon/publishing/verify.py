@@ -10,7 +10,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import counted, examples
+from pymoo_anon._messages import counted, examples, in_order
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.recount import MISSING, Recount, Recounted, combinations
 from pymoo_anon.problems.base import AnonymizationProblem
@@ -106,9 +106,8 @@ def object_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.Da
 
 
 def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
-    if isinstance(measures, Objective | Constraint):
-        raise TypeError(f"measures must be a list of them, got {measures!r}; [{measures!r}] is one")
-    objectives = [measure.objective if isinstance(measure, Constraint) else measure for measure in measures]
+    given = in_order("measures", measures, Objective | Constraint)
+    objectives = [measure.objective if isinstance(measure, Constraint) else measure for measure in given]
     for objective in objectives:
         if not isinstance(objective, Objective):
             raise TypeError(f"measures must be objectives or constraints, got {objective!r}")

@@ -169,11 +169,6 @@ class SearchFolder:
         """Return for each point why it cannot be released, or None if it can."""
         return [self.front.refusal(place, self.project.suppressed, require) for place in range(len(self.front))]
 
-    def _offered(self, refusals: Sequence[str | None]) -> Front:
-        offered = self.front.only([place for place, why in enumerate(refusals) if why is None])
-        offered.which = " that can be released" * (len(offered) < len(refusals))
-        return offered
-
     def pick(self, require: Sequence[Constraint] = (), *, row: int | None = None, **ways: Any) -> Choice:
         """Choose a point that can be released, and write it beside the front.
 
@@ -192,7 +187,7 @@ class SearchFolder:
             self._check_row(row)
             if (why := refusals[row - 1]) is not None:
                 raise ValueError(f"row {row} cannot be released: {why}; pick another row")
-        offered = self._offered(refusals)
+        offered = self.front.offered(refusals)
         if len(front) and not len(offered):
             raise ValueError(f"no point of the front's {len(front)} can be released. Row 1: {refusals[0]}")
         choice = offered.choose(require=require, row=None if row is None else row - 1, **ways)
@@ -252,7 +247,7 @@ class SearchFolder:
         """
         path, front = self.folder / CHOICE, self.front
         if self.audience is not None:
-            offered = self._offered(self.refusals())
+            offered = self.front.offered(self.refusals())
             # A release refuses other points, or says why it was made anyway. Else the least loss is taken.
             offered = offered if len(offered) else front
             return offered.choose(row=int(offered.rows[0])) if len(offered) == 1 else offered.choose()

@@ -116,8 +116,10 @@ def tallied(values: Iterable[Any], counts: Iterable[int]) -> dict[Hashable, tupl
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a real number."""
-    return isinstance(value, int | float | np.integer | np.floating | Decimal) and not isinstance(value, bool)
+    """Tell whether a value is a real number. A Decimal that is NaN compares with none."""
+    if isinstance(value, Decimal):
+        return not value.is_nan()
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def is_whole(value: Any) -> bool:

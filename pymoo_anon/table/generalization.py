@@ -273,9 +273,10 @@ class Constraint:
     def __post_init__(self) -> None:
         if not is_number(self.bound):
             raise TypeError(f"the bound of {self.objective!r} must be a number, got {self.bound!r}")
-        if not abs(self.bound) <= _MOST:
+        bound = int(self.bound) if is_whole(self.bound) else float(self.bound)
+        if not abs(bound) <= _MOST:
             raise ValueError(f"the bound of {self.objective!r} must be finite, got {self.bound!r:.80}")
-        object.__setattr__(self, "bound", int(self.bound) if is_whole(self.bound) else float(self.bound))
+        object.__setattr__(self, "bound", bound)
 
     def reads(self, sensitive: Sequence[Hashable]) -> tuple[Hashable, ...]:
         """Return the names of the columns that the objective reads."""

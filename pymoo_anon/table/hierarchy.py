@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pymoo_anon._messages import counted, examples, html_table, repeated
+from pymoo_anon._messages import counted, examples, html_table, in_order, repeated
 from pymoo_anon.table.domain_values import (
     ROOT,
     Bins,
@@ -101,6 +101,7 @@ class Hierarchy(Keyed):
         bins: The bins, or None.
 
     Raises:
+        TypeError: The levels or a level are no list.
         ValueError: There is no value, the levels are not equally long, a value is given twice, a level is no
             coarsening of the one below, or there is another number of bins than of values.
 
@@ -118,7 +119,7 @@ class Hierarchy(Keyed):
     bins: Bins | None
 
     def __init__(self, levels: Sequence[Sequence[Hashable]], bins: Bins | None = None) -> None:
-        columns = _checked_levels([tuple(level) for level in levels])
+        columns = _checked_levels([tuple(in_order("a level", level)) for level in in_order("levels", levels)])
         if bins is not None and len(bins) != len(columns[0]) - (columns[0][-1] is None):
             raise ValueError(f"bins must be as many as the values, {len(columns[0])}, got {len(bins)}")
         ids_and_labels = [numbered(column) for column in columns]

@@ -383,6 +383,12 @@ def leaving_out(table: Microdata, n_rows: int) -> Microdata:
     return made
 
 
+def check_table(table: Any) -> None:
+    """Check that a table is a Microdata."""
+    if not isinstance(table, Microdata):
+        raise TypeError(f"table must be a Microdata, got {type(table).__name__}; Microdata.from_frame makes one")
+
+
 def check_size(n_rows: int) -> None:
     """Raise for more rows than a table may have."""
     if n_rows > _MOST_TABLE_ROWS:

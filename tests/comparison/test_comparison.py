@@ -30,7 +30,7 @@ EQUAL_WEIGHTS = Weighted([0.5, 0.5], Coverage())
 
 
 def compared(*comparators, properties=(SIZE, UTILITY), generalizations=paper.GENERALIZATIONS, **policy):
-    return compare(paper.TABLE, generalizations, properties, comparators, **policy)
+    return compare(policy.pop("table", paper.TABLE), generalizations, properties, comparators, **policy)
 
 
 def test_pairs_of_the_paper():

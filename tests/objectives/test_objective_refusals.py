@@ -1,6 +1,7 @@
 """Refusals of objectives and constraints, with their sentences."""
 
 import datetime
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd

@@ -2,7 +2,7 @@
 
 import copy
 import pickle
-from itertools import product
+from itertools import compress, product
 
 import numpy as np
 import pandas as pd
@@ -89,6 +89,10 @@ def test_what_is_proven_comes_from_the_search():
 def test_a_front_of_a_front_is_the_front():
     front = PROBLEM.front(NODES[:30])
     assert PROBLEM.front(front) is front
+    # That of a copy keeps its rows and what is proven.
+    for copied in (PROBLEM.fresh_copy(), copy.deepcopy(PROBLEM)):
+        proven = copied.front(minimize(copied, BranchAndBound(), seed=1))
+        assert PROBLEM.front(proven) is proven
     other = LatticeProblem(invented(1), [K, T, GLM])
     assert isinstance(other.front(front), Front)
     assert np.array_equal(other.front(front).X, front.X)
@@ -127,6 +131,8 @@ def test_sorted_is_from_private_to_useful_and_keeps_rows():
     assert np.array_equal(NODES[::-1][front.rows], front.X)
     for place in range(0, len(front), 50):
         assert front.values(T)[place] == T.evaluate(PROBLEM.equivalence_classes(front.X[place]))[0]
+    many = front.values(K) >= 5
+    assert front.only(many).rows.tolist() == [*compress(front.rows, many)]
     # Equal points keep their order.
     assert PROBLEM.front([NODES[0], NODES[-1], NODES[0]]).sorted().rows.tolist() == [1, 0, 2]
 

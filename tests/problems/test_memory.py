@@ -391,6 +391,27 @@ def test_measures_that_differ_in_what_they_hold_differ_to_a_journal():
         assert len(set(found)) == len(measures)
 
 
+LEAST, GREATEST = 3, [4]
+
+
+def least(sizes):
+    return sizes > LEAST
+
+
+@numba.njit
+def fixed(sizes):
+    return sizes
+
+
+@pytest.mark.parametrize("name", ["LEAST", "GREATEST", "least", "fixed", "doubled"])
+def test_what_a_measure_reads_beside_itself_differs_to_a_journal(monkeypatch, name):
+    measure = OwnLimit(lambda sizes: [one for one in sizes if least(fixed(one)) and one < GREATEST[0]])
+    table, used = small([("a", 1), ("b", 2)]).table, name != "doubled"
+    before = fingerprint(LatticeProblem(table, [measure]), {})
+    monkeypatch.setitem(globals(), name, below(5) if name.islower() else [5])
+    assert (fingerprint(LatticeProblem(table, [measure]), {}) != before) == used
+
+
 def test_a_measure_may_hold_itself_and_what_nothing_is_known_of():
     table, own = small([("a", 1), ("b", 2)]).table, OwnLimit(threading.Lock())
     before = fingerprint(LatticeProblem(table, [own]), {})
