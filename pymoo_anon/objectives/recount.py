@@ -22,7 +22,13 @@ from pymoo_anon.typing import Bools, Ints
 
 
 class _Missing:
-    """The mark of a missing value. None and NaN are one, and equal."""
+    """The mark of a missing value. None and NaN are one, and equal. It is sorted behind all values."""
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    def __gt__(self, other: object) -> bool:
+        return self is not other
 
     def __repr__(self) -> str:
         return "nothing"

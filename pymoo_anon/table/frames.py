@@ -404,7 +404,8 @@ def _without_categories(column: pd.Series) -> pd.Series:
         return own
     values = own.cat.categories
     # Whole numbers of numpy have no gaps.
-    return own.astype(pd.array(values).dtype if own.hasnans and values.dtype.kind in "iu" else values.dtype)
+    values = values.to_series().convert_dtypes() if own.hasnans and values.dtype.kind in "iu" else values
+    return own.astype(values.dtype)
 
 
 def _columns_at(known: list[Name], wanted: Sequence[Name]) -> list[int]:
