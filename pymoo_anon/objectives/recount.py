@@ -22,7 +22,13 @@ from pymoo_anon.typing import Bools, Ints
 
 
 class _Missing:
-    """The mark of a missing value. None and NaN are one, and equal."""
+    """The mark of a missing value. None and NaN are one, and equal. It is sorted behind all values."""
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    def __gt__(self, other: object) -> bool:
+        return self is not other
 
     def __repr__(self) -> str:
         return "nothing"
@@ -204,8 +210,13 @@ class Recount:
 
     @cached_property
     def original(self) -> pd.DataFrame:
-        """The distinct combinations of quasi-identifiers of the original."""
-        return combinations(self.source, self.names)
+        """The distinct tuples of the original, as places in the domains."""
+        table, keys = combinations(self.source, self.names), self._keys(self.names)
+        for key, name in zip(keys, self.names, strict=True):
+            codes, values = pd.factorize(table[key])
+            table[key] = self.places(name, list(values))[codes]
+        # Several numbers may be of one bin, and several moments of one day.
+        return table.groupby(keys, as_index=False, sort=False)[["n"]].sum()
 
     @property
     def source(self) -> Any:
@@ -263,7 +274,7 @@ class Recount:
         """Count the original rows that each label of a quasi-identifier covers."""
         rows = self.original.groupby(f"column {self.names.index(name)}", sort=False).n.sum()
         by_value = np.zeros(self.labels[name].n_values, dtype=np.int64)
-        np.add.at(by_value, self.places(name, list(rows.index)), rows.to_numpy())
+        by_value[rows.index] = rows
         return self.labels[name].totals(by_value)
 
     def of_labels(self, name: Name) -> pd.Series[int]:

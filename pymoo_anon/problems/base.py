@@ -423,8 +423,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     def equivalence_classes(self, x: ArrayLike) -> EquivalenceClasses:
         """Return the equivalence classes of one point.
 
-        They count all sensitive, label and person columns, and tell the class of each distinct tuple. For x and errors
-        see `decode`.
+        They count all columns with a role, and tell the class of each distinct tuple. For x and errors see `decode`.
         """
         return self.table.equivalence_classes(self.decode(x), self.suppression, self.constraints, self.beside_parts)
 

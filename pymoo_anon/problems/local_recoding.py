@@ -237,7 +237,8 @@ class LocalRecodingProblem(AnonymizationProblem):
         n = len(table.quasi_identifiers)
         self.method, self.structure = method, structure
         self.n_improvements = whole_from_0("n_improvements", n_improvements)
-        self.within_parts = parts_within(within, table, constraints)
+        self.held = tuple(one for one in constraints if holds_by_construction(one, table.tuples))
+        self.within_parts = parts_within(within, table, self.held)
         self.earlier = () if within is None else (within,)
         #: (n_distinct,) int64 array of `kept_whole`, or None. Set before the first point is decoded.
         self.units: Ints | None = None
@@ -253,7 +254,6 @@ class LocalRecodingProblem(AnonymizationProblem):
             elementwise_runner=elementwise_runner,
         )
         check_local(self.measured)
-        self.held = tuple(one for one in self.constraints if holds_by_construction(one, table.tuples))
         self._base = base_weights(self.objectives, self.table.tuples.names)
         self._requirements = tuple(requirements_of(self.held, table.tuples))
         self._recodings, self._few = _Recodings(), _Recodings()
@@ -464,8 +464,10 @@ class LocalRecodingProblem(AnonymizationProblem):
                 "objectives"
             )
         trees = self._trees.weighted(objective.weights_of(self.table.tuples.names))
-        loss = float(objective.evaluate(self.equivalence_classes(x))[0])
-        return ascend(trees, self._tests._replace(k=target.k), loss, limit)
+        classes = self.equivalence_classes(x)
+        # Small classes of a coarser release stay whole.
+        k = min(target.k, int(classes.sizes.min()))
+        return ascend(trees, self._tests._replace(k=k), float(objective.evaluate(classes)[0]), limit)
 
     @property
     def _nodes(self) -> list[Any]:

@@ -400,7 +400,12 @@ def _plain(column: str, dtype: Any) -> Any:
 
 def _without_categories(column: pd.Series) -> pd.Series:
     own = column.reset_index(drop=True)
-    return own.astype(own.cat.categories.dtype) if isinstance(own.dtype, pd.CategoricalDtype) else own
+    if not isinstance(own.dtype, pd.CategoricalDtype):
+        return own
+    values = own.cat.categories
+    # Whole numbers of numpy have no gaps.
+    values = values.to_series().convert_dtypes() if own.hasnans and values.dtype.kind in "iu" else values
+    return own.astype(values.dtype)
 
 
 def _columns_at(known: list[Name], wanted: Sequence[Name]) -> list[int]:

@@ -450,7 +450,7 @@ def _check_coarser(level: int, groups: Ints, labels: Sequence[Sequence[Hashable]
 
 def _place(positions: Mapping[Hashable, int], days: Mapping[date | None, int], value: Any) -> int:
     position = positions.get(same_as(value), -1)
-    if position < 0 and isinstance(value, bool):
+    if position < 0 and isinstance(value, bool | np.bool_):
         position = positions.get(str(value), positions.get(str(value).lower(), -1))
     elif position < 0 and (not isinstance(value, Number | str) or (isinstance(value, float) and isinf(value))):
         # No text spells an infinite number in a domain of numbers.

@@ -278,8 +278,7 @@ class Microdata:
             constraints: Constraints of the release, such as `KAnonymity() >= 5`. Only `Violating` reads them.
             beside: (n_distinct,) array, the part of each distinct tuple in earlier releases, for joint measures.
 
-        The result counts the values of all columns with a role other than quasi-identifier, and has the class of each
-        distinct tuple.
+        The result counts the values of all columns with a role, and has the class of each distinct tuple.
 
         Raises:
             TypeError: The suppression is neither a number nor a rule.
@@ -288,9 +287,7 @@ class Microdata:
         """
         rule = suppression_rule(suppression)
         limit, below = rule.grouping(self.n_rows)
-        roles = [*self.sensitive, *(name for name in (self.label, self.person) if name is not None)]
-        read = [column for constraint in constraints for column in constraint.reads(self.sensitive)]
-        columns = tuple(dict.fromkeys([*roles, *read]))
+        columns = tuple(self.tuples.columns)
         if isinstance(generalization, LocalGeneralization):
             if limit or below:
                 raise ValueError(f"suppression must be 0 for a local recoding, which suppresses nothing, got {rule!r}")

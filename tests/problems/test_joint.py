@@ -384,3 +384,12 @@ def test_suppressed_rows_of_the_coarser_release_are_divided_too():
     assert public.measure(np.array([[0]]))[0, -1] == 4
     inside = LocalRecodingProblem(table, GOALS, [KAnonymity() >= 2], within=(public, [0]))
     assert sorted(inside.equivalence_classes(inside.x_of(2)).sizes) == [2, 2, 3]
+
+
+def test_small_classes_of_the_coarser_release_stay_whole_and_bounds_know_it():
+    table = Microdata.from_frame(pd.DataFrame({"a": [1, 1, 1, 2, 2, 3, 3]}), {"a": Hierarchy.flat([1, 2, 3])})
+    # Persons of a register are counted in the recoding alone.
+    bounds, within = [KMap(table) >= 2], (LatticeProblem(table, GOALS), [0])
+    inside = LocalRecodingProblem(table, GOALS, bounds, within=within)
+    assert inside.measure(inside.x_of(3)[None]).tolist() == [[2, 0, 2, 0]]
+    assert inside.lower_bound(inside.x_of(3), ("n_iter", 5)).value == 0

@@ -19,12 +19,12 @@ import pytest
 import test_keeping
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from persons import FRAMES, QUASI, SEXES, persons, rows_of
+from persons import AGES, FRAMES, QUASI, SEXES, persons, rows_of
 from raw_tables import raw_problem
 from servers import postgres_server
 from strategies import fewer
 
-from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, TCloseness
+from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, RecursiveCLDiversity, TCloseness
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import Kept, release, verify
 from pymoo_anon.publishing.release import RecountError, recode
@@ -58,7 +58,8 @@ def local(table):
 
 def joint(table):
     beside = [(LatticeProblem(table, [KAnonymity()]), [0, 1])]
-    return LatticeProblem(table, [KAnonymity(joint=True), GeneralLossMetric()], beside=beside)
+    measures = [KAnonymity(joint=True), RecursiveCLDiversity("diagnosis", 2).jointly(), GeneralLossMetric()]
+    return LatticeProblem(table, measures, beside=beside)
 
 
 GAPS = pd.DataFrame(
@@ -110,7 +111,7 @@ CASES = {
         *(GAPS[["age", "sex"]], {**KEPT, "sensitive": ()}, local, lambda own: own.x_of(2), {}),
         [("30", "F")] * 2 + [("41", None)] * 2 + [(None, "M")] * 2,
     ),
-    "beside another": Case(persons()[["age", "sex"]], {"quasi_identifiers": QUASI}, joint, [0, 1], {}),
+    "beside another": Case(persons()[["age", "sex", "diagnosis"]], READ, joint, [0, 1], {}),
     "coarser columns": Case(
         *(test_keeping.FRAME, {"quasi_identifiers": {"sex": SEXES}}, lattice(), [0]),
         {"keep": test_keeping.KEEP},
@@ -221,6 +222,10 @@ def test_categories_become_values():
     problem = LatticeProblem(Microdata.from_frame(frame, QUASI, "diagnosis"), [KAnonymity()])
     made = release(frame, problem, [1, 0], drop=["name", "salary"]).frame
     assert not any(isinstance(dtype, pd.CategoricalDtype) for dtype in made.dtypes)
+    gaps = pd.DataFrame({n: pd.Categorical(own * 2) for n, own in {"age": [30, None], "yes": [True, False]}.items()})
+    ways = {"age": AGES, "yes": Hierarchy.flat(["true", "false"])}
+    own = LatticeProblem(Microdata.from_frame(gaps, ways, missing="keep"), [KAnonymity()])
+    assert rows_of(release(gaps, own, [0, 0]).frame)[1] == [("30", "true")] * 2 + [(None, "false")] * 2
     arrow = pl.from_pandas(persons()).with_columns(
         pl.col("sex").cast(pl.Categorical), pl.col("diagnosis").cast(pl.Enum(["ulcer", "flu", "cold"]))
     )

@@ -20,13 +20,17 @@ from pymoo_anon.objectives import (
     EntropyLDiversity,
     GeneralLossMetric,
     KAnonymity,
+    KLDivergence,
     KMap,
     MarketerRisk,
+    NonUniformEntropy,
     RecursiveCLDiversity,
     SquaredClassSizes,
+    SquaredValueCounts,
     TCloseness,
 )
-from pymoo_anon.publishing import verify
+from pymoo_anon.problems import LatticeProblem
+from pymoo_anon.publishing import release, verify
 from pymoo_anon.publishing.verify import kept
 from pymoo_anon.table import Generalization, Hierarchy, Microdata
 
@@ -189,6 +193,20 @@ def counted(frame, *measures, **given):
 )
 def test_a_bound_is_kept_but_for_rounding(value, bound, higher, holds):
     assert kept(value, bound, higher) is holds
+
+
+def test_values_in_one_bin_and_missing_values_are_counted_as_in_the_search():
+    frame = pd.DataFrame({"q": [1.0, 1.5, 1.5, 2, 2.5, 3], "s": pd.array([1, None, 2, 2, None, None], "Int64")})
+    ways, order = {"q": Hierarchy.intervals(0, 4.0, widths=[2], step=1)}, [2, None, 1]
+    table = Microdata.from_frame(frame, ways, "s", missing="keep")
+    distances = "equal", order, Hierarchy([order, [1, 2, 2], ["*"] * 3])
+    measures = [*(TCloseness("s", one) for one in distances), SquaredValueCounts("s"), KLDivergence()]
+    problem = LatticeProblem(table, [*measures, NonUniformEntropy(), EntropyLDiversity("q")], suppression=1)
+    for x in problem.nodes(0, 3):
+        claims = release(frame, problem, x, suppressed="drop", anyway="it is only a test").claims
+        assert claims.recounted[:6].tolist() == pytest.approx(claims.promised[:6].tolist(), rel=1e-12)
+        # What reads a quasi-identifier is promised alone.
+        assert claims.recounted[6] is None
 
 
 @pytest.mark.parametrize("distance", ["equal", "ordered", Hierarchy.intervals(0, 700, widths=[10, 100])])

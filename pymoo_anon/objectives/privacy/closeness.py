@@ -7,7 +7,7 @@ from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,13 +19,11 @@ from pymoo_anon.engine.sums import LOG_2, add, add_pairs, divide_pairs, log_of, 
 from pymoo_anon.objectives.base import ColumnObjective
 from pymoo_anon.objectives.bounds import Shares, WorstShare
 from pymoo_anon.objectives.privacy.identity import WorstClassObjective
+from pymoo_anon.objectives.recount import MISSING, Recount, Recounted, values_of
 from pymoo_anon.table.domain_values import is_number, same_as
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
-
-if TYPE_CHECKING:
-    from pymoo_anon.objectives.recount import Recount, Recounted
 
 # A recount lays out so many counts of values in classes at a time.
 _MOST_COUNTS = 1 << 20
@@ -174,7 +172,7 @@ class TCloseness(_FromTable):
         if isinstance(self.distance, Hierarchy):
             moved, steps = _moved_in_tree(extra, self.distance), self.distance.length
         else:
-            order = sorted(extra.columns) if isinstance(self.distance, str) else list(self.distance)
+            order = sorted(extra.columns) if isinstance(self.distance, str) else values_of(self.distance)
             moved = extra.reindex(columns=order, fill_value=0).cumsum(axis=1).abs().sum(axis=1)
             steps = len(order) - 1
         return _greatest(moved, sizes * rows) / max(steps, 1)
@@ -326,7 +324,7 @@ def _ratio(shares: pd.DataFrame, row: int | np.integer[Any]) -> Fraction:
 
 def _moved_in_tree(extra: pd.DataFrame, hierarchy: Hierarchy) -> pd.Series:
     """Return the cost of each class in a hierarchy. A move below a node costs the node's level."""
-    places = hierarchy.encode(list(extra.columns))
+    places = hierarchy.encode([None if value is MISSING else value for value in extra.columns])
     costs = pd.Series(0, index=extra.index)
     below = extra.set_axis(places, axis=1)
     below_groups = hierarchy.groups[0]

@@ -215,7 +215,7 @@ class RecursiveCLDiversity(_WorstDiversity):
         return _recursive_diversity(counts.starts, counts.counts, c.numerator, c.denominator, removed)
 
     def recount(self, recount: Recount) -> Recounted:
-        c, found = self.fraction(recount.n_rows), []
+        c, found = self.fraction(recount.n_released), []
         for _, own in recount.counts(self.column).groupby("cell").n:
             *others, most = sorted(own.tolist())
             # The sums are r_m, r_(m-1) + r_m and so on, up to that for l = 2. Where one holds, so does that of every
