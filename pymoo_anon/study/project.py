@@ -246,13 +246,15 @@ class Project:
         bounds = {options.bound_parts(one) for one in searched.get("require", ())}
         goals = options.usual(self.sensitive) if objectives is None else options.measures_in(objectives)
         kind, _, limit = rule.rpartition(":")
+        levels, weights = levels_of(searched.get("level", ())), weights_of(searched.get("weight", ()))
+        # A record in JSON holds lists, and no tuples.
         return {
             "objectives": sorted(map(_same, goals)),
             "require": sorted(([_same(name), sign, _spelled(limit)] for name, sign, limit in bounds), key=str),
             "suppression": [kind.strip(), _spelled(limit)],
             "recoding": "local" if searched.get("local", False) else "full-domain",
-            **({"levels": sorted(levels_of(searched["level"]).items())} if searched.get("level") else {}),
-            **({"weights": sorted(weights_of(searched["weight"]).items())} if searched.get("weight") else {}),
+            **({"levels": sorted([name, [*own]] for name, own in levels.items())} if levels else {}),
+            **({"weights": sorted([*own] for own in weights.items())} if weights else {}),
         }
 
 

@@ -257,6 +257,7 @@ def test_wishes_reach_the_report():
     # The command line wins.
     run("search", "my.toml", "--level", "zip=2..2", "--weight", "sex=2")
     assert set(front("out").zip) == {2}
+    assert len(Study.open("my.toml").front) > 0
     assert record("out")["objectives"][1] == "GeneralLossMetric({'sex': 2.0})"
 
 
