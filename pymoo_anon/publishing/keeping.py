@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from math import floor, inf, isfinite
+from math import floor, inf, isfinite, lcm
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, listed, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, lookup, values_and_texts
 from pymoo_anon.table.domain_values import Name, is_missing, is_number, label_text, meant, spelled
-from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of, distinct_rows, held, totals
+from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of, distinct_rows, factorized, held, totals
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata, names_of
@@ -318,15 +318,19 @@ def averaged(
 
 def _means(frame: Frame, column: str, name: Name, own: Kept) -> dict[int, Fraction]:
     found = combinations_of(frame.select("class", column).to_native(), ["class", column])
-    values = found.columns[column].tolist()
-    if any(map(is_missing, values)):
+    codes, values = factorized(found.columns[column])
+    if (codes < 0).any():
         raise ValueError(f"column {name!r} must hold a number in every row to be {own.words}, got rows without one")
-    sums: defaultdict[int, Fraction] = defaultdict(Fraction)
-    rows: defaultdict[int, int] = defaultdict(int)
-    for place, number, n in zip(found.columns["class"], own.numbers(name, values), found.weights.tolist(), strict=True):
-        sums[int(place)] += number * n
-        rows[int(place)] += n
-    return {place: total / rows[place] for place, total in sums.items()}
+    numbers = own.numbers(name, values)
+    # Whole numbers of Python are exact, and much quicker to add than fractions.
+    unit = lcm(*(number.denominator for number in numbers))
+    units = np.array([int(number * unit) for number in numbers], dtype=object)
+    places, classes = pd.factorize(found.columns["class"])
+    sums, rows = np.full(len(classes), 0, dtype=object), np.zeros(len(classes), dtype=np.int64)
+    np.add.at(sums, places, units[codes] * found.weights)
+    np.add.at(rows, places, found.weights)
+    triples = zip(classes.tolist(), sums.tolist(), rows.tolist(), strict=True)
+    return {int(place): Fraction(total, unit * n) for place, total, n in triples}
 
 
 def mdav(values: ArrayLike, k: int) -> Ints:

@@ -20,6 +20,7 @@ from pymoo_anon._messages import examples
 from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name, is_missing, python_values, read_numbers, tallied
 from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lettered, role_of_word, split_words
+from pymoo_anon.typing import Bools, Ints
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
@@ -463,8 +464,8 @@ def _ends_in_id(word: str) -> bool:
 
 # --- redundant columns ------------------------------------------------------------------------------------------------
 
-# Columns are compared in some rows first, in fewer if columns are many.
-_MOST_COMPARED_ROWS, _FEWEST_ROWS, _COMPARED = 2000, 64, 4 * 10**8
+# All columns are compared in so many rows, then those that agree in more, then in all.
+_FEW_ROWS, _MORE_ROWS = 64, 2000
 # A dependency counts where chance makes it less often than once in a billion tables.
 _SURE = log(1e9)
 # Of fewer columns most may hold nothing in rows of persons, too.
@@ -535,22 +536,16 @@ def decided_columns(
     wanted = list(dict.fromkeys([*own, names[0] if person is None else person]))
     table, aliases = frames.aliased(frame, wanted)
     alias = dict(zip(wanted, aliases, strict=True))
-    some = _first_codes(table)
+    some, surprises = _first_codes(table), {other: _surprise(profile) for other, profile in own.items()}
     for place, name in enumerate(names):
         others = names[place + 1 :] if by is None else asked
-        first = np.zeros(len(some), dtype=np.int64)
-        codes = some[:, wanted.index(name)]
-        first[codes] = np.arange(len(codes))
-        same = (some == some[first[codes]]).all(axis=0)
-        likely = [
-            other for other, is_same in zip(wanted, same, strict=True) if is_same and other != name and other in own
-        ]
+        likely = [wanted[i] for i in _agreeing(some, wanted.index(name)) if wanted[i] in own and wanted[i] != name]
         if name in found or not {*likely}.intersection(others):
             continue
         # Rows of persons beyond the first of each value. Rows without a value are no evidence.
         n_persons = own[name].n_present if person is None else _n_pairs(table, alias[name], alias[person])
         n_tied = n_persons - own[name].n_distinct
-        telling = {other for other, profile in own.items() if n_tied * _surprise(profile) > _SURE} - {name}
+        telling = {other for other, surprise in surprises.items() if n_tied * surprise > _SURE} - {name}
         tested = [alias[other] for other in likely if other in telling]
         if not tested:
             continue
@@ -588,7 +583,18 @@ def _surprise(profile: Profile) -> float:
 
 
 def _first_codes(table: Any) -> Any:
-    names = table.collect_schema().names()
-    head = frames.fetched(table.head(int(np.clip(_COMPARED / len(names) ** 2, _FEWEST_ROWS, _MOST_COMPARED_ROWS))))
-    columns = [frames.factorized(pd.Series(head[name].to_list(), dtype=object))[0] for name in names]
+    head = frames.fetched(table.head(_MORE_ROWS))
+    columns = [frames.factorized(pd.Series(head[name].to_list(), dtype=object))[0] for name in head.columns]
     return np.column_stack([np.unique(codes, return_inverse=True)[1] for codes in columns])
+
+
+def _agreeing(some: Ints, place: int) -> Ints:
+    """Return the places of columns that agree wherever the one at a place does."""
+    found = np.flatnonzero(_agree(some[:_FEW_ROWS], some[:_FEW_ROWS, place]))
+    return found[_agree(some[:, found], some[:, place])]
+
+
+def _agree(columns: Ints, codes: Ints) -> Bools:
+    first = np.zeros(codes.max(initial=0) + 1, dtype=np.int64)
+    first[codes] = np.arange(len(codes))
+    return (columns == columns[first[codes]]).all(axis=0)

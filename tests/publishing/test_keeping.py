@@ -223,6 +223,13 @@ def test_totals_stay_whatever_is_suppressed(seed, local):
     pd.testing.assert_frame_equal(*both)
 
 
+def test_a_number_of_many_classes_is_read_once(monkeypatch):
+    read, numbers = [], Kept.numbers
+    monkeypatch.setattr(Kept, "numbers", lambda own, name, values: read.extend(values) or numbers(own, name, values))
+    assert release(PAID, OF_PAID, [0], keep=MEANS, anyway="it is only a test").frame.days.tolist() == [*PAID.days]
+    assert sorted(read) == sorted([*PAID.pay, *set(PAID.days)])
+
+
 def test_a_file_with_other_means_is_found_out():
     made = recode(PAID, OF_PAID, [1], keep=MEANS)
     frame = made.frame
