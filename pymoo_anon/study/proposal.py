@@ -290,7 +290,7 @@ class Proposer:
     def _drafted(self, profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
         """Draft a hierarchy once, and return its file, a description, and the draft."""
         if profile not in self._drafts:
-            self._drafts[profile] = _drafted(profile)
+            self._drafts[profile] = _drafted(profile, self.reading.decimal == ",")
         return self._drafts[profile]
 
     def _text(
@@ -400,10 +400,10 @@ def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, s
     return asked
 
 
-def _drafted(profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
+def _drafted(profile: guesses.Profile, decimal_point: bool) -> tuple[str | None, str, Draft | None]:
     if profile.is_sampled:
         return None, f"more than {guesses.MOST_VALUES:,} values make no hierarchy", None
-    draft = draft_hierarchy(profile.values, profile.counts, name=profile.name)
+    draft = draft_hierarchy(profile.values, profile.counts, name=profile.name, decimal_point=decimal_point)
     try:
         text = draft.hierarchy.to_csv()
     except ValueError:

@@ -191,10 +191,13 @@ _WITH_UNIT = re.compile(
 )
 
 
-def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
+def read_numbers(
+    values: Sequence[Any], counts: Sequence[int], decimal_point: bool = False
+) -> tuple[list[Decimal | None], str]:
     """Read numbers in the notation of most rows, without a common unit.
 
-    With them comes the decimal separator of the notation, empty for that of Python.
+    With them comes the decimal separator of the notation, empty for that of Python. With
+    `decimal_point` no point groups thousands.
 
     >>> read_numbers(["1.234,50", "7", "k.A."], [1, 1, 1])
     ([Decimal('1234.50'), Decimal('7'), None], ',')
@@ -204,13 +207,13 @@ def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Dec
     plain = [number_of(value) for value in values]
     unitless = None if None not in plain else _without_unit(values, counts)
     if unitless is not None:
-        numbers, sign = read_numbers(unitless, counts)
+        numbers, sign = read_numbers(unitless, counts, decimal_point)
         return numbers, sign or "."
     # In 950 and 1.204 the point groups thousands, if three digits follow every one: decimals would all have a point.
     texts = [
         value for value, number in zip(values, plain, strict=True) if number is not None and isinstance(value, str)
     ]
-    mixed = len({"." in text for text in texts}) > 1
+    mixed = not decimal_point and len({"." in text for text in texts}) > 1
     readings = {"": plain}
     if mixed or None in plain:
         readings |= {sign: [_number_written(value, sign) for value in values] for sign in _WRITTEN}

@@ -233,7 +233,7 @@ _FAR = 8
 _EXACT = Context(prec=700)
 
 
-def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
+def draft_numbers(values: Sequence[Any], counts: Sequence[int], decimal_point: bool = False) -> Draft:
     """Draft nested intervals of round widths.
 
     A width is 1, 2 or 5 times a power of ten. The finest has 5 to 12 intervals over the spread of the rows. If the
@@ -243,7 +243,7 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     >>> draft_numbers([17, 18, 34, 45, 66, 90], [1] * 6).hierarchy
     Hierarchy(90 values, levels of 90, 9, 5, 1 groups)
     """
-    numbers, sign = read_numbers(values, counts)
+    numbers, sign = read_numbers(values, counts, decimal_point)
     read = [(i, number) for i, number in enumerate(numbers) if number is not None]
     if not enough([number is not None for number in numbers], counts):
         bad = [value for value, number in zip(values, numbers, strict=True) if number is None]

@@ -52,7 +52,11 @@ _LONG_CODE = 1000
 
 
 def draft_hierarchy(
-    values: Iterable[Any], counts: Iterable[int] | None = None, kind: str = "auto", name: str | None = None
+    values: Iterable[Any],
+    counts: Iterable[int] | None = None,
+    kind: str = "auto",
+    name: str | None = None,
+    decimal_point: bool = False,
 ) -> Draft:
     """Draft the hierarchy of a column, for a person to edit.
 
@@ -74,6 +78,7 @@ def draft_hierarchy(
         counts: Numbers of rows. Without them each occurrence of a value counts once.
         kind: "dates", "numbers", "ordered", "codes", "categories", or "auto": the first that fits, or as the name says.
         name: The column's name. It tells, for example, that the digits of "zip" are codes.
+        decimal_point: Whether the point in text such as "1.204" is a decimal one, also beside "950".
 
     Returns:
         The draft. `draft.hierarchy.to_csv(path)` writes it in ARX's layout, and `draft.question` asks about odd values.
@@ -99,7 +104,11 @@ def draft_hierarchy(
     every = ascending([value for value, _ in held.values()])
     weights = [held[same_as(value)][1] for value in every]
     read = (every, weights) if kind in ("auto", "categories") else _present(every, weights)
-    draft = _with_odd(_first_fitting(*read, name) if kind == "auto" else _DRAFTERS[kind](*read), every, weights)
+    if kind == "auto":
+        draft = _first_fitting(*read, name, decimal_point)
+    else:
+        draft = draft_numbers(*read, decimal_point) if kind == "numbers" else _DRAFTERS[kind](*read)
+    draft = _with_odd(draft, every, weights)
     return _with_missing(draft) if missing else draft
 
 
@@ -152,7 +161,7 @@ def _with_missing(draft: Draft) -> Draft:
     return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for missing values")
 
 
-def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
+def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | None, decimal_point: bool) -> Draft:
     values, counts = _present(every, weights)
     is_code = _CODE_NAMES.search(name or "") is not None
     is_date = not is_code and bool(WORDS["named dates"].keys() & {*split_words(name or "")})
@@ -162,7 +171,7 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
         note = f"{error}; "
     except ValueError:
         note = _almost("dates", values, [day_of(value) is not None for value in values])
-    numbers, _ = read_numbers(values, counts)
+    numbers, _ = read_numbers(values, counts, decimal_point)
     spelled = [number for number in numbers if number is not None]
     numeric = [number is not None for number in numbers]
     leading = list(map(has_leading_zero, values))
@@ -177,7 +186,7 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
                 long = max(spelled) >= _LONG_CODE
                 draft = draft_codes(values, counts) if long else draft_categories(every, weights)
                 return _because(f"{called}its numbers are names of something; ", draft)
-        return _because(note, draft_numbers(values, counts))
+        return _because(note, draft_numbers(values, counts, decimal_point))
     with suppress(ValueError):
         return _because(note, draft_ordered(values, counts, name))
     if not zeros:
