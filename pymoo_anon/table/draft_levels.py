@@ -236,9 +236,9 @@ _MOST_GROUPS = 12
 _NEARLY_ALL, _MOST_ROWS = 0.95, 0.75
 # The spread of numbers leaves out a fortieth of the rows at either end.
 _ENDS = 40
-# Surveys write such numbers for no answer, the first also with a minus, the second with one alone.
-_CODES, _CODES_BELOW = {97, 98, 99, 997, 998, 999, 9997, 9998, 9999}, {7, 8, 9}
-# Positive ones are so many times as large as any answer.
+# Surveys write such digits for no answer, the first also with a minus, the second with one alone.
+_CODES, _CODES_BELOW = re.compile("9+[789]"), {7, 8, 9}
+# Positive ones are so many times as large as any answer, or as far from all as the answers are from each other.
 _FAR = 8
 
 
@@ -280,12 +280,14 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int], decimal_point: b
 
 
 def _answer_codes(numbers: Set[Decimal]) -> Set[Decimal]:
-    """Return codes of no answer, such as 99 and -9."""
-    codes = {number for number in numbers if abs(number) in _CODES or -number in _CODES_BELOW}
+    """Return codes of no answer, such as 99, 999.9 and -9."""
+    digits = {number: str(label_text(abs(number))).replace(".", "") for number in numbers}
+    codes = {number for number, own in digits.items() if _CODES.fullmatch(own) or -number in _CODES_BELOW}
     others = numbers - codes
     if len(others) < 2 or min(others) < 0:
         return set()
-    return {number for number in codes if number < 0 or number > _FAR * max(others)}
+    least, most = min(others), max(others)
+    return {number for number in codes if number < 0 or number > min(_FAR * most, most + _FAR * (most - least))}
 
 
 def _intervals(

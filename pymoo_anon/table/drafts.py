@@ -66,7 +66,8 @@ def draft_hierarchy(
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
       ("low", "Bachelors", "strongly agree"): neighbors together, and of agreement both sides of the middle.
     - codes, which are digits after a leading 0 or beside capital letters, and times: redaction from the right.
-    - categories, which are all else: rare values together, then groups of similar numbers of rows; no answers apart.
+    - categories, which are all else: spellings of one word together, then rare values, then groups of similar numbers
+      of rows; no answers apart.
 
     A column has a kind if 90 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not
     count, nor does text such as "n/a" or "k.A.". Values of another kind are one group up to the root, missing ones
@@ -221,7 +222,8 @@ _Group = tuple[int, list[int]]
 def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     """Draft groups of similar frequency.
 
-    Which values belong together is unknown. A label lists the values of its group, to be replaced by a better one.
+    Which values belong together is unknown but for spellings, which differ in blanks and case alone. A label lists the
+    values of its group, to be replaced by a better one.
 
     >>> draft_categories(["cat", "cow", "dog", "hen"], [40, 20, 25, 15]).hierarchy.labels[1]
     ('cat | hen', 'dog | cow')
@@ -229,12 +231,19 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     order = sorted(range(len(values)), key=lambda i: (-counts[i], str(values[i]), type(values[i]).__name__))
     order, apart = ([i for i in order if says_missing(values[i]) == is_missing] for is_missing in (False, True))
     last: list[_Group] = [(sum(counts[i] for i in apart), apart)] if apart else []
-    groups: list[_Group] = [(counts[i], [i]) for i in order]
-    rare = _rare(counts, order)
+    alike: dict[str, list[int]] = {}
+    for i in order:
+        alike.setdefault(_normal(values[i]), []).append(i)
+    groups: list[_Group] = [(sum(counts[i] for i in own), own) for own in alike.values()]
+    groups.sort(key=lambda group: -group[0])
+    few = _rare(counts, groups)
+    rare = [i for _, own in few for i in own]
     other = "rare values" if "other" in {str(value).strip().casefold() for value in values} else "other"
     levels: dict[str, list[tuple[Hashable, Hashable]]] = {}
+    if len(groups) < len(order):
+        levels["spellings together"] = _group_labels(values, [*groups, *last], (), other)
     if rare:
-        groups = [*groups[: -len(rare)], (sum(counts[i] for i in rare), rare)]
+        groups = [*groups[: -len(few)], (sum(weight for weight, _ in few), rare)]
         levels["rare values together"] = _group_labels(values, [*groups, *last], set(rare), other)
     for n_groups in _group_numbers(len(groups)):
         groups = _merged(groups, n_groups)
@@ -247,12 +256,12 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     return Draft(hierarchy, "categories", "; ".join([counted(len(values), "category", "categories"), *kept]))
 
 
-def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
+def _rare(counts: Sequence[int], groups: Sequence[_Group]) -> Sequence[_Group]:
     most, below = _RARE_SHARE * sum(counts), _BELOW_MEAN * sum(counts) / len(counts)
-    least = [counts[i] for i in reversed(order)]
+    least = [weight for weight, _ in reversed(groups)]
     rare = takewhile(lambda own: own[0] < below and own[1] <= most, zip(least, accumulate(least), strict=True))
     n_rare = len(list(rare))
-    return list(order[len(order) - n_rare :]) if n_rare > 1 else []
+    return groups[len(groups) - n_rare :] if n_rare > 1 else []
 
 
 def _group_numbers(n: int) -> list[int]:
