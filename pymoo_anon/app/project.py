@@ -106,7 +106,7 @@ def _show_found(
             made = proposer.propose(desk.folder / f"{stem}.toml")
             advice = 'If so, add it to "Texts that mean: no value", and draft the column anew at step 2.'
             asked = [f"{name}: {words} {advice}" for name, words in made.questions.items()]
-            texts, told = made.texts, [*asked, made.about_rows or ""]
+            texts, told = made.texts, [*asked, *made.hints]
         write_new(desk.folder, texts, [path], bool(replaces.value))
         desk.open(f"{stem}.toml")
         desk.questions = told

@@ -43,7 +43,7 @@ def run_draft(request: DraftRequest, console: Console) -> None:
         frame = at_hand(open_table(reading, names))
         for place, name in enumerate(names):
             show(f"Drafting hierarchies: column {place + 1} of {len(names)}")
-            drafts[name], why[name] = _draft(request, frame, name)
+            drafts[name], why[name] = _draft(request, frame, name, reading.decimal == ",")
     kept = {name: draft for name, draft in drafts.items() if why.get(name) is None}
     if not kept:
         raise ValueError(f"{request.data} has no column that needs a hierarchy; --column NAME drafts one anyway")
@@ -66,14 +66,14 @@ def run_draft(request: DraftRequest, console: Console) -> None:
     )
 
 
-def _draft(request: DraftRequest, frame: Any, name: str) -> tuple[Draft, str | None]:
+def _draft(request: DraftRequest, frame: Any, name: str, decimal_point: bool) -> tuple[Draft, str | None]:
     found = combinations_of(frame, [name])
     if not len(found.weights):
         raise ValueError(f"{request.data} must have at least one row below its header, got none")
     column = found.columns[name].astype(object)
     values = column.where(column.notna(), None).tolist()
     try:
-        draft = draft_hierarchy(values, found.weights.tolist(), request.kind, name)
+        draft = draft_hierarchy(values, found.weights.tolist(), request.kind, name, decimal_point)
     except ValueError as error:
         raise ValueError(f"column {name!r}: {error}") from None
     return draft, None if request.column else _useless(draft, int(found.weights.sum()))

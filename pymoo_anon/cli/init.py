@@ -50,8 +50,8 @@ def run_init(request: InitRequest, console: Console) -> None:
         tell(console, f"{name}: {words} If so, add it to empty in {project}, and draft the column anew.")
     if others := [*made.questions][_MOST_QUESTIONS:]:
         tell_some(console, "Odd values in more columns", others)
-    if made.about_rows is not None:
-        tell(console, made.about_rows)
+    for hint in made.hints:
+        tell(console, hint)
     _say(console, made, project)
 
 

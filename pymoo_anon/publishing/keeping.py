@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from pymoo_anon._messages import examples, listed, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, lookup, values_and_texts
-from pymoo_anon.table.domain_values import Name, is_missing, is_number, label_text, meant, spelled
+from pymoo_anon.table.domain_values import Name, is_missing, is_number, label_text, meant, read_numbers, spelled
 from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of, distinct_rows, factorized, held, totals
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
@@ -117,15 +117,24 @@ class Kept:
             labels = {label_text(label) for label in self.hierarchy.labels[self.level or 0]}
             return [value for value in values if value not in labels]
         ends = [meant(end) for end in self.clip or ()]
-        numbers = zip(values, self.numbers(name, values), strict=True)
+        numbers = zip(values, self._fractions(name, values), strict=True)
         return [value for value, number in numbers if number not in ends and self._coarse(number) != number]
 
     def numbers(self, name: Name, values: Sequence[Any]) -> list[Fraction]:
         """Return values as numbers.
 
         Raises:
-            ValueError: One is none.
+            ValueError: One is none, or points may group thousands.
         """
+        numbers = self._fractions(name, values)
+        if read_numbers(values, [1] * len(values))[1] == ",":
+            raise ValueError(
+                f"column {name!r} must write numbers like 1234.5 to be {self.words}, got {examples(values)}, where the "
+                "point may group thousands; write 1204, or 1.2040 for a fraction"
+            )
+        return numbers
+
+    def _fractions(self, name: Name, values: Sequence[Any]) -> list[Fraction]:
         numbers = [spelled(value, Decimal) for value in values]
         if wrong := {v: None for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))}:
             raise ValueError(f"column {name!r} must hold numbers to be {self.words}, got {examples(wrong)}")

@@ -45,8 +45,9 @@ _TABLE_NUMBERS = count()
 #: The blanks that `strip` takes away around a field.
 BLANKS = " "
 
-# A number with a decimal comma.
+# A number with a decimal comma, and one with points between thousands.
 _COMMA_NUMBER = r"^[+-]?\d*,\d+([eE][+-]?\d+)?$"
+_GROUPED_NUMBER = r"^[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?$"
 
 
 class Dialect(NamedTuple):
@@ -258,6 +259,8 @@ def _cleaned(
         if name in texts and strip:
             cell = cell.str.strip_chars(BLANKS)
         if name in texts and decimal != ".":
+            without_points = cell.str.replace_all(".", "", literal=True)
+            cell = nw.when(cell.str.contains(_GROUPED_NUMBER)).then(without_points).otherwise(cell)
             with_point = cell.str.replace_all(decimal, ".", literal=True)
             cell = nw.when(cell.str.contains(_COMMA_NUMBER)).then(with_point).otherwise(cell)
         if name in texts and empty:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import tomlkit
 
-from pymoo_anon._messages import counted, examples, plain, repeated
+from pymoo_anon._messages import counted, examples, listed, plain, repeated
 from pymoo_anon.study.databases import only_table
 from pymoo_anon.study.engines import BLANKS, dialect_of, head_of, open_frame, renamed_columns
 from pymoo_anon.study.interrupt import write_new
@@ -75,7 +75,7 @@ class Proposal(NamedTuple):
     texts: dict[str, str]  # Content of its files by path
     proposed: list[str]  # Odd texts that are taken for no value
     questions: dict[str, str]  # A question for each column with other odd texts
-    about_rows: str | None  # A question about rows that are nearly empty, or None
+    hints: list[str]  # Sentences about nearly empty rows, and about secrets that nobody told
 
 
 def reading_of(source: Source, engine: str, named: str | None, encoding: str | None = None) -> Reading:
@@ -198,7 +198,8 @@ class Proposer:
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
         texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
-        return Proposal(columns, texts, proposed, others, self._about_rows())
+        hints = [hint for hint in (self._about_rows(), _about_secrets(columns)) if hint is not None]
+        return Proposal(columns, texts, proposed, others, hints)
 
     def _about_rows(self) -> str | None:
         n, values = guesses.nearly_empty_rows(self.frame, self.profiles)
@@ -290,7 +291,7 @@ class Proposer:
     def _drafted(self, profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
         """Draft a hierarchy once, and return its file, a description, and the draft."""
         if profile not in self._drafts:
-            self._drafts[profile] = _drafted(profile)
+            self._drafts[profile] = _drafted(profile, self.reading.decimal == ",")
         return self._drafts[profile]
 
     def _text(
@@ -400,16 +401,26 @@ def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, s
     return asked
 
 
-def _drafted(profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
+def _drafted(profile: guesses.Profile, decimal_point: bool) -> tuple[str | None, str, Draft | None]:
     if profile.is_sampled:
         return None, f"more than {guesses.MOST_VALUES:,} values make no hierarchy", None
-    draft = draft_hierarchy(profile.values, profile.counts, name=profile.name)
+    draft = draft_hierarchy(profile.values, profile.counts, name=profile.name, decimal_point=decimal_point)
     try:
         text = draft.hierarchy.to_csv()
     except ValueError:
         # It would not be read as it was written.
         return None, "its values fit into no hierarchy file", None
     return text, f"{draft.kind}, {counted(draft.hierarchy.length, 'level', 'levels')} above the values", draft
+
+
+def _about_secrets(columns: Sequence[ColumnProposal]) -> str | None:
+    secrets = [column.profile for column in columns if column.role == "sensitive" and not column.profile.is_sampled]
+    untold = {own.name: [value for value in own.values if says_missing(value)] for own in secrets}
+    texts = list(dict.fromkeys(text for own in untold.values() for text in own))
+    names = listed((name for name, own in untold.items() if own), most=5)
+    return (
+        f"{examples(texts)} in {names}: each counts as a value for l-diversity; ask for a greater l." if texts else None
+    )
 
 
 def _may_be_key(profile: guesses.Profile) -> bool:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from itertools import compress, pairwise
 from math import isfinite, lcm
@@ -193,10 +193,13 @@ _WITH_UNIT = re.compile(
 )
 
 
-def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Decimal | None], str]:
+def read_numbers(
+    values: Sequence[Any], counts: Sequence[int], decimal_point: bool = False
+) -> tuple[list[Decimal | None], str]:
     """Read numbers in the notation of most rows, without a common unit.
 
-    With them comes the decimal separator of the notation, empty for that of Python.
+    With them comes the decimal separator of the notation, empty for that of Python. With
+    `decimal_point` no point groups thousands.
 
     >>> read_numbers(["1.234,50", "7", "k.A."], [1, 1, 1])
     ([Decimal('1234.50'), Decimal('7'), None], ',')
@@ -206,13 +209,13 @@ def read_numbers(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Dec
     plain = [number_of(value) for value in values]
     unitless = None if None not in plain else _without_unit(values, counts)
     if unitless is not None:
-        numbers, sign = read_numbers(unitless, counts)
+        numbers, sign = read_numbers(unitless, counts, decimal_point)
         return numbers, sign or "."
     # In 950 and 1.204 the point groups thousands, if three digits follow every one: decimals would all have a point.
     texts = [
         value for value, number in zip(values, plain, strict=True) if number is not None and isinstance(value, str)
     ]
-    mixed = len({"." in text for text in texts}) > 1
+    mixed = not decimal_point and len({"." in text for text in texts}) > 1
     readings = {"": plain}
     if mixed or None in plain:
         readings |= {sign: [_number_written(value, sign) for value in values] for sign in _WRITTEN}
@@ -322,6 +325,41 @@ def label_text(label: Any) -> str | None:
     return str(label)
 
 
+#: The precision is exact for all numbers that are read.
+EXACT = Context(prec=700)
+
+
+def bin_of(number: Decimal, width: Decimal) -> int:
+    """Return the place of the bin of a number, counted from 0."""
+    return int(EXACT.divide(number, width).to_integral_value(ROUND_FLOOR))
+
+
+def interval_labels(
+    numbers: Sequence[Decimal], width: Decimal, whole: bool, ends: tuple[Decimal, Decimal], sign: str = ""
+) -> list[str]:
+    """Label ordered numbers with their intervals.
+
+    The first and the last interval are open where numbers lie beyond the ends.
+
+    >>> interval_labels([Decimal(17), Decimal(23), Decimal(90)], Decimal(10), True, (Decimal(17), Decimal(23)))
+    ['10–19', '≥20', '≥20']
+    """
+    least, first, last, most = (bin_of(number, width) for number in (numbers[0], *ends, numbers[-1]))
+
+    def label(place: int) -> str:
+        low, high = (EXACT.multiply(edge, width) for edge in (place, place + 1))
+        if place == last < most:
+            return f"≥{low:f}"
+        if place == first > least:
+            return f"<{high:f}"
+        if whole:
+            return f"{low:f}" if width == 1 else f"{int(low)}–{int(high) - 1}"
+        return f"[{low:f}, {high:f})"
+
+    labels = [label(min(max(bin_of(number, width), first), last)) for number in numbers]
+    return [own.replace(", ", "; ").replace(".", ",") for own in labels] if sign == "," else labels
+
+
 _MOST_MAGNITUDE = 10**18
 _MOST_BINS = 10_000_000
 
@@ -373,11 +411,7 @@ def nested_bins(
     start, end, size, *sizes = (int(fraction * unit) for fraction in exact)
     if size <= 0:
         raise ValueError(f"step must be positive, got {step!r}")
-    for j, (finer, coarser) in enumerate(pairwise([size, *sizes]), start=2):
-        if coarser <= finer or coarser % finer != 0:
-            raise ValueError(
-                f"widths must nest, each a larger multiple of the one before: {arguments[j]}, {arguments[j + 1]}"
-            )
+    check_nested(arguments[2:])
     if end <= start or (end - start) % size != 0:
         raise ValueError(f"high - low must be a positive multiple of step, got {low!r}, {high!r} and {step!r}")
     n = (end - start) // size
@@ -387,6 +421,13 @@ def nested_bins(
     # Python's numbers compare exactly with those of a table, however large.
     bins = Bins(tuple(edges) if whole else tuple(edge / unit for edge in edges), closed, whole)
     return [_bin_labels(bins, width // size) for width in [size, *sizes]], bins
+
+
+def check_nested(widths: Sequence[float]) -> None:
+    """Raise unless each width is a larger multiple of the one before."""
+    for finer, coarser in pairwise(widths):
+        if coarser <= finer or Fraction(str(coarser)) % Fraction(str(finer)):
+            raise ValueError(f"widths must nest, each a larger multiple of the one before: {finer}, {coarser}")
 
 
 def _numbers(low: float, high: float, step: float, widths: Sequence[float]) -> list[float]:

@@ -9,14 +9,25 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, timedelta
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import Decimal
 from functools import lru_cache
 from importlib.resources import files
 from itertools import accumulate, chain, compress, count, pairwise, product
 from typing import Any
 
 from pymoo_anon._messages import counted, examples
-from pymoo_anon.table.domain_values import LARGEST_NUMBER, ROOT, day_of, is_number, label_text, number_of, read_numbers
+from pymoo_anon.table.domain_values import (
+    EXACT,
+    LARGEST_NUMBER,
+    ROOT,
+    bin_of,
+    day_of,
+    interval_labels,
+    is_number,
+    label_text,
+    number_of,
+    read_numbers,
+)
 from pymoo_anon.table.hierarchy import Hierarchy
 
 # Letters that do not decompose into one of ASCII and an accent, and umlauts.
@@ -225,15 +236,13 @@ _MOST_GROUPS = 12
 _NEARLY_ALL, _MOST_ROWS = 0.95, 0.75
 # The spread of numbers leaves out a fortieth of the rows at either end.
 _ENDS = 40
-# Surveys write such numbers for no answer, the first also with a minus, the second with one alone.
-_CODES, _CODES_BELOW = {97, 98, 99, 997, 998, 999, 9997, 9998, 9999}, {7, 8, 9}
-# Positive ones are so many times as large as any answer.
+# Surveys write such digits for no answer, the first also with a minus, the second with one alone.
+_CODES, _CODES_BELOW = re.compile("9+[789]"), {7, 8, 9}
+# Positive ones are so many times as large as any answer, or as far from all as the answers are from each other.
 _FAR = 8
-# The precision is exact for all of these numbers.
-_EXACT = Context(prec=700)
 
 
-def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
+def draft_numbers(values: Sequence[Any], counts: Sequence[int], decimal_point: bool = False) -> Draft:
     """Draft nested intervals of round widths.
 
     A width is 1, 2 or 5 times a power of ten. The finest has 5 to 12 intervals over the spread of the rows. If the
@@ -243,7 +252,7 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     >>> draft_numbers([17, 18, 34, 45, 66, 90], [1] * 6).hierarchy
     Hierarchy(90 values, levels of 90, 9, 5, 1 groups)
     """
-    numbers, sign = read_numbers(values, counts)
+    numbers, sign = read_numbers(values, counts, decimal_point)
     read = [(i, number) for i, number in enumerate(numbers) if number is not None]
     if not enough([number is not None for number in numbers], counts):
         bad = [value for value, number in zip(values, numbers, strict=True) if number is None]
@@ -264,19 +273,21 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     filled_numbers, levels = [number for number, _ in rows], {}
     if high > ends[1] and _are_counts(whole, low, widths[:1]):
         # The few rows beyond the end are merged before all others.
-        levels["1"] = _interval_labels(filled_numbers, Decimal(1), whole, (filled_numbers[0], ends[1]), sign)
-    levels |= {f"{width:f}": _interval_labels(filled_numbers, width, whole, ends, sign) for width in widths}
+        levels["1"] = interval_labels(filled_numbers, Decimal(1), whole, (filled_numbers[0], ends[1]), sign)
+    levels |= {f"{width:f}": interval_labels(filled_numbers, width, whole, ends, sign) for width in widths}
     hierarchy, kept = useful([value for _, value in rows], levels, _GAIN)
     return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
 
 
 def _answer_codes(numbers: Set[Decimal]) -> Set[Decimal]:
-    """Return codes of no answer, such as 99 and -9."""
-    codes = {number for number in numbers if abs(number) in _CODES or -number in _CODES_BELOW}
+    """Return codes of no answer, such as 99, 999.9 and -9."""
+    digits = {number: str(label_text(abs(number))).replace(".", "") for number in numbers}
+    codes = {number for number, own in digits.items() if _CODES.fullmatch(own) or -number in _CODES_BELOW}
     others = numbers - codes
     if len(others) < 2 or min(others) < 0:
         return set()
-    return {number for number in codes if number < 0 or number > _FAR * max(others)}
+    least, most = min(others), max(others)
+    return {number for number in codes if number < 0 or number > min(_FAR * most, most + _FAR * (most - least))}
 
 
 def _intervals(
@@ -313,45 +324,21 @@ def _are_counts(whole: bool, least: Decimal, finest: Sequence[Decimal]) -> bool:
 
 def _fullest(numbers: Sequence[Decimal], below: Sequence[int], ends: tuple[Decimal, Decimal], width: Decimal) -> int:
     """Count the rows of the fullest interval."""
-    edges = [_EXACT.multiply(place, width) for place in range(_bin(ends[0], width) + 1, _bin(ends[1], width) + 1)]
+    edges = [EXACT.multiply(place, width) for place in range(bin_of(ends[0], width) + 1, bin_of(ends[1], width) + 1)]
     cuts = [0, *(bisect_left(numbers, edge) for edge in edges), len(numbers)]
     up_to = [0, *below]
     return max(up_to[stop] - up_to[start] for start, stop in pairwise(cuts))
 
 
 def _n_bins(ends: tuple[Decimal, Decimal], width: Decimal) -> int:
-    return _bin(ends[1], width) - _bin(ends[0], width) + 1
-
-
-def _bin(number: Decimal, width: Decimal) -> int:
-    return int(_EXACT.divide(number, width).to_integral_value(ROUND_FLOOR))
-
-
-def _interval_labels(
-    numbers: Sequence[Decimal], width: Decimal, whole: bool, ends: tuple[Decimal, Decimal], sign: str
-) -> list[str]:
-    """Label ordered numbers with their intervals.
-
-    The first and the last interval are open where numbers lie beyond the ends.
-    """
-    first, last = (_bin(end, width) for end in ends)
-    edges = [_EXACT.multiply(place, width) for place in range(first, last + 2)]
-    labels = [f"{int(low)}–{int(high) - 1}" if whole else f"[{low:f}, {high:f})" for low, high in pairwise(edges)]
-    labels = [f"{low:f}" for low in edges[:-1]] if whole and width == 1 else labels
-    if numbers[-1] >= edges[-1]:
-        labels[-1] = f"≥{edges[-2]:f}"
-    if numbers[0] < edges[0]:
-        labels[0] = f"<{edges[1]:f}"
-    if sign == ",":
-        labels = [label.replace(", ", "; ").replace(".", ",") for label in labels]
-    return [labels[bisect_right(edges, number, 1, len(labels)) - 1] for number in numbers]
+    return bin_of(ends[1], width) - bin_of(ends[0], width) + 1
 
 
 def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> list[tuple[Decimal, Any]]:
     if not widths:
         return rows
-    first = _bin(rows[0][0], widths[0]) * int(widths[0])
-    last = (_bin(rows[-1][0], widths[0]) + 1) * int(widths[0])
+    first = bin_of(rows[0][0], widths[0]) * int(widths[0])
+    last = (bin_of(rows[-1][0], widths[0]) + 1) * int(widths[0])
     held = {int(number) for number, _ in rows}
     if not fills(last - first, len(held)):
         return rows

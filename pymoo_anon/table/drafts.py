@@ -52,7 +52,11 @@ _LONG_CODE = 1000
 
 
 def draft_hierarchy(
-    values: Iterable[Any], counts: Iterable[int] | None = None, kind: str = "auto", name: str | None = None
+    values: Iterable[Any],
+    counts: Iterable[int] | None = None,
+    kind: str = "auto",
+    name: str | None = None,
+    decimal_point: bool = False,
 ) -> Draft:
     """Draft the hierarchy of a column, for a person to edit.
 
@@ -62,7 +66,8 @@ def draft_hierarchy(
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
       ("low", "Bachelors", "strongly agree"): neighbors together, and of agreement both sides of the middle.
     - codes, which are digits after a leading 0 or beside capital letters, and times: redaction from the right.
-    - categories, which are all else: rare values together, then groups of similar numbers of rows; no answers apart.
+    - categories, which are all else: spellings of one word together, then rare values, then groups of similar numbers
+      of rows; no answers apart.
 
     A column has a kind if 90 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not
     count, nor does text such as "n/a" or "k.A.". Values of another kind are one group up to the root, missing ones
@@ -74,6 +79,7 @@ def draft_hierarchy(
         counts: Numbers of rows. Without them each occurrence of a value counts once.
         kind: "dates", "numbers", "ordered", "codes", "categories", or "auto": the first that fits, or as the name says.
         name: The column's name. It tells, for example, that the digits of "zip" are codes.
+        decimal_point: Whether the point in text such as "1.204" is a decimal one, also beside "950".
 
     Returns:
         The draft. `draft.hierarchy.to_csv(path)` writes it in ARX's layout, and `draft.question` asks about odd values.
@@ -99,7 +105,11 @@ def draft_hierarchy(
     every = ascending([value for value, _ in held.values()])
     weights = [held[same_as(value)][1] for value in every]
     read = (every, weights) if kind in ("auto", "categories") else _present(every, weights)
-    draft = _with_odd(_first_fitting(*read, name) if kind == "auto" else _DRAFTERS[kind](*read), every, weights)
+    if kind == "auto":
+        draft = _first_fitting(*read, name, decimal_point)
+    else:
+        draft = draft_numbers(*read, decimal_point) if kind == "numbers" else _DRAFTERS[kind](*read)
+    draft = _with_odd(draft, every, weights)
     return _with_missing(draft) if missing else draft
 
 
@@ -152,7 +162,7 @@ def _with_missing(draft: Draft) -> Draft:
     return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for missing values")
 
 
-def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | None) -> Draft:
+def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | None, decimal_point: bool) -> Draft:
     values, counts = _present(every, weights)
     is_code = _CODE_NAMES.search(name or "") is not None
     is_date = not is_code and bool(WORDS["named dates"].keys() & {*split_words(name or "")})
@@ -162,7 +172,7 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
         note = f"{error}; "
     except ValueError:
         note = _almost("dates", values, [day_of(value) is not None for value in values])
-    numbers, _ = read_numbers(values, counts)
+    numbers, _ = read_numbers(values, counts, decimal_point)
     spelled = [number for number in numbers if number is not None]
     numeric = [number is not None for number in numbers]
     leading = list(map(has_leading_zero, values))
@@ -177,7 +187,7 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
                 long = max(spelled) >= _LONG_CODE
                 draft = draft_codes(values, counts) if long else draft_categories(every, weights)
                 return _because(f"{called}its numbers are names of something; ", draft)
-        return _because(note, draft_numbers(values, counts))
+        return _because(note, draft_numbers(values, counts, decimal_point))
     with suppress(ValueError):
         return _because(note, draft_ordered(values, counts, name))
     if not zeros:
@@ -212,7 +222,8 @@ _Group = tuple[int, list[int]]
 def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     """Draft groups of similar frequency.
 
-    Which values belong together is unknown. A label lists the values of its group, to be replaced by a better one.
+    Which values belong together is unknown but for spellings, which differ in blanks and case alone. A label lists the
+    values of its group, to be replaced by a better one.
 
     >>> draft_categories(["cat", "cow", "dog", "hen"], [40, 20, 25, 15]).hierarchy.labels[1]
     ('cat | hen', 'dog | cow')
@@ -220,12 +231,19 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     order = sorted(range(len(values)), key=lambda i: (-counts[i], str(values[i]), type(values[i]).__name__))
     order, apart = ([i for i in order if says_missing(values[i]) == is_missing] for is_missing in (False, True))
     last: list[_Group] = [(sum(counts[i] for i in apart), apart)] if apart else []
-    groups: list[_Group] = [(counts[i], [i]) for i in order]
-    rare = _rare(counts, order)
+    alike: dict[str, list[int]] = {}
+    for i in order:
+        alike.setdefault(_normal(values[i]), []).append(i)
+    groups: list[_Group] = [(sum(counts[i] for i in own), own) for own in alike.values()]
+    groups.sort(key=lambda group: -group[0])
+    few = _rare(counts, groups)
+    rare = [i for _, own in few for i in own]
     other = "rare values" if "other" in {str(value).strip().casefold() for value in values} else "other"
     levels: dict[str, list[tuple[Hashable, Hashable]]] = {}
+    if len(groups) < len(order):
+        levels["spellings together"] = _group_labels(values, [*groups, *last], (), other)
     if rare:
-        groups = [*groups[: -len(rare)], (sum(counts[i] for i in rare), rare)]
+        groups = [*groups[: -len(few)], (sum(weight for weight, _ in few), rare)]
         levels["rare values together"] = _group_labels(values, [*groups, *last], set(rare), other)
     for n_groups in _group_numbers(len(groups)):
         groups = _merged(groups, n_groups)
@@ -238,12 +256,12 @@ def draft_categories(values: Sequence[Any], counts: Sequence[int]) -> Draft:
     return Draft(hierarchy, "categories", "; ".join([counted(len(values), "category", "categories"), *kept]))
 
 
-def _rare(counts: Sequence[int], order: Sequence[int]) -> list[int]:
+def _rare(counts: Sequence[int], groups: Sequence[_Group]) -> Sequence[_Group]:
     most, below = _RARE_SHARE * sum(counts), _BELOW_MEAN * sum(counts) / len(counts)
-    least = [counts[i] for i in reversed(order)]
+    least = [weight for weight, _ in reversed(groups)]
     rare = takewhile(lambda own: own[0] < below and own[1] <= most, zip(least, accumulate(least), strict=True))
     n_rare = len(list(rare))
-    return list(order[len(order) - n_rare :]) if n_rare > 1 else []
+    return groups[len(groups) - n_rare :] if n_rare > 1 else []
 
 
 def _group_numbers(n: int) -> list[int]:

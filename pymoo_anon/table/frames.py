@@ -97,7 +97,11 @@ def aliased(frame: Any, names: Sequence[Name]) -> tuple[Frame, list[str]]:
         return nw.from_native(frame.iloc[:, places].set_axis(aliases, axis="columns")), aliases
     table, known = opened(frame)
     _columns_at(known, names)
-    return table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)]), aliases
+    chosen = table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)])
+    if table.implementation.is_ibis() and nw.Duration in (dtypes := chosen.collect_schema().dtypes()):
+        spans = [name for name, dtype in zip(names, dtypes, strict=True) if dtype == nw.Duration]
+        raise ValueError(f"columns of Ibis must hold no intervals, got {examples(spans)}; cast them to text")
+    return chosen, aliases
 
 
 @dataclass(frozen=True)

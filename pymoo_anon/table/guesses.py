@@ -387,7 +387,7 @@ class _Forms:
             named = " and ".join(dict.fromkeys(map(repr, (person, ids[0]))))
             return "person", f"the name says {named}, which tells whose row it is"
         rooms = {room + number for room in WORDS["rooms"] for number in ("", *WORDS["number ends"])}
-        if profile.repeats or (is_coded and not profile.is_nearly_unique) or rooms & {*words}:
+        if self._numbers_repeat() or (is_coded and not profile.is_nearly_unique) or rooms & {*words}:
             return None
         place = self._word_for("quasi-identifier")
         if place in ("location", "place", "area", "region") and not profile.is_nearly_unique:
@@ -437,6 +437,12 @@ class _Forms:
     def _is_count(self) -> bool:
         named = self.words[0] in WORDS["counts"] or self.words[-1] in ("count", "cnt", "anzahl")
         return len(self.words) > 1 and named and self.are_whole and max(self.numbers) < 10_000
+
+    def _numbers_repeat(self) -> bool:
+        """Return whether numbers repeat, even without the one that rows of nobody may share."""
+        profile = self.profile
+        others = profile.n_present - max(profile.counts, default=0)
+        return profile.repeats and (profile.n_distinct <= _FEW_NUMBERS or others >= 5 * (profile.n_distinct - 1))
 
     def _name_nobody(self) -> bool:
         """Return whether values are too few for names.

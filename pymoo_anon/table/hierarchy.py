@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -254,11 +254,12 @@ class Hierarchy(Keyed):
         columns = [(*column, label) for column, label in zip(self.columns(), own, strict=True)]
         return Hierarchy(columns, self.bins)
 
-    def with_numbers(self, kind: NumberType) -> Hierarchy:
+    def with_numbers(self, kind: NumberType, texts: Collection[str] = ()) -> Hierarchy:
         """Return the hierarchy with numbers in place of their text.
 
         Each value of the domain that spells a number becomes that number, and so do the labels of a level if all of
-        them spell numbers. An int holds whole ones, a float those that it does not round, a Decimal all.
+        them spell numbers. An int holds whole ones, a float those that it does not round, a Decimal all. Values among
+        `texts` stay text.
 
         Raises:
             ValueError: Two values of the domain spell the same number.
@@ -267,7 +268,7 @@ class Hierarchy(Keyed):
         (17, 2.5)
         """
         domain, *above = self.columns()
-        values = [spelled(value, kind) for value in domain]
+        values = [value if value in texts else spelled(value, kind) for value in domain]
         if twice := repeated(map(same_as, (value for value in values if isinstance(value, Number)))):
             raise ValueError(f"the hierarchy must name each number once, spelled more than once: {examples(twice)}")
         columns: list[Sequence[Hashable]] = [values]
@@ -489,10 +490,10 @@ def fitted(name: Name, hierarchy: Hierarchy, values: Sequence[Any], missing: boo
 
 
 def matched(hierarchy: Hierarchy, values: Sequence[Any]) -> Hierarchy:
-    """Return the hierarchy with numbers for numbers, perhaps beside Booleans."""
-    present = [value for value in values if value is not None and not isinstance(value, bool | np.bool_)]
-    numbers = [value for value in present if isinstance(value, Number)]
-    if not numbers or len(numbers) < len(present):
+    """Return the hierarchy with numbers for numbers, perhaps beside Booleans and texts."""
+    numbers = [value for value in values if isinstance(value, Number) and not isinstance(value, bool | np.bool_)]
+    if not numbers:
         return hierarchy
     kind: NumberType = int if all(isinstance(value, Integral) for value in numbers) else float
-    return hierarchy.with_numbers(Decimal if any(isinstance(value, Decimal) for value in numbers) else kind)
+    texts = {value for value in values if isinstance(value, str)}
+    return hierarchy.with_numbers(Decimal if any(isinstance(value, Decimal) for value in numbers) else kind, texts)

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from math import floor, inf
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +19,18 @@ import numpy as np
 from pymoo_anon._files import replaced
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.table.delimited import check_last_column, csv_rows, separators_of, text_of_file, without_header
-from pymoo_anon.table.domain_values import ROOT, ascending, is_missing, number_of, python_values, same_as, spelled
+from pymoo_anon.table.domain_values import (
+    LARGEST_NUMBER,
+    ROOT,
+    ascending,
+    check_nested,
+    interval_labels,
+    is_missing,
+    number_of,
+    python_values,
+    same_as,
+    spelled,
+)
 from pymoo_anon.table.hierarchy import Hierarchy, matched
 from pymoo_anon.typing import Ints
 
@@ -234,17 +245,18 @@ def with_widths(hierarchy: Hierarchy, widths: Sequence[float]) -> Hierarchy:
     present = [number for number in numbers if number is not None]
     odd = [value for value, number in zip(hierarchy.domain, numbers, strict=True) if number is None is not value]
     if odd or not present:
-        raise ValueError(f"intervals need numbers, got {examples(odd) or 'none'}")
+        raise ValueError(f"intervals need numbers of at most {LARGEST_NUMBER:.0e}, got {examples(odd) or 'none'}")
     if not widths:
         raise ValueError("widths must name at least one width, got none")
     if not all(0 < width < inf for width in widths):
         raise ValueError(f"widths must be positive and finite, got {examples(list(widths))}")
-    exact = [Decimal(str(width)) for width in widths]
-    low, high = (floor(end / exact[-1]) * exact[-1] for end in (min(present), max(present)))
-    ends = [int(one) if one == int(one) else float(one) for one in (low, high + exact[-1], *exact)]
-    made = Hierarchy.intervals(ends[0], ends[1], ends[3:], step=ends[2]).with_missing()
-    places = made.encode(numbers).tolist()
-    columns = [[column[place] for place in places] for column in made.columns()[:-1]]
+    check_nested(widths)
+    exact, order = [Decimal(str(width)) for width in widths], sorted(present)
+    whole = all(number == number.to_integral_value() for number in (*present, *exact))
+    columns = []
+    for width in exact:
+        labels = dict(zip(order, interval_labels(order, width, whole, (order[0], order[-1])), strict=True))
+        columns.append([None if number is None else labels[number] for number in numbers])
     return Hierarchy([hierarchy.domain, *columns, [ROOT] * hierarchy.n_values])
 
 

@@ -242,11 +242,16 @@ def test_labels_that_are_one_text_are_refused():
     assert len(release(frame, problem, [1]).frame) == 3
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_a_duration_may_be_written_in_two_ways():
     frame = duckdb.sql("FROM (VALUES (INTERVAL 24 HOURS), (INTERVAL 1 DAY)) AS rows(stay)")
     table = Microdata.from_frame(frame, {"stay": Hierarchy.flat(DAYS[1:])})
     made = release(frame, LatticeProblem(table, [KAnonymity()]), [0]).frame
     assert rows_of(made)[1] == [("1 day, 0:00:00",)] * 2
+    connection = ibis.duckdb.connect()
+    connection.raw_sql("CREATE TABLE rows AS SELECT INTERVAL 1 DAY AS stay")
+    with pytest.raises(ValueError, match="columns of Ibis must hold no intervals, got 'stay'; cast them to text"):
+        Microdata.from_frame(connection.table("rows"), {"stay": Hierarchy.flat(DAYS[1:])})
 
 
 def test_names_of_columns_may_be_numbers_and_tuples():

@@ -268,9 +268,11 @@ def test_the_report_holds_the_codebook(made):
 
 
 def test_a_name_may_be_a_tuple(tmp_path):
-    own = pd.DataFrame({0: [1, 1, 2, 2]}).set_axis(pd.Index([("a", 1)], tupleize_cols=False), axis="columns")
+    own = pd.DataFrame({0: [1979, 1979, 1980, 1980]}).set_axis(
+        pd.Index([("a", 1)], tupleize_cols=False), axis="columns"
+    )
     page = read(report(tmp_path / "r.html", raw_problem(own), [[0], [1]], 0, evidence=None))
-    assert page.tables["left"] == [["('a', 1)", "0\N{NO-BREAK SPACE}%", "1.5", "1.5"]]
+    assert page.tables["left"] == [["('a', 1)", "0\N{NO-BREAK SPACE}%", "1980", "1980"]]
 
 
 def test_the_rarest_of_many_labels_are_counted_together(tmp_path):

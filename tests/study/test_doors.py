@@ -22,6 +22,7 @@ from pymoo_anon.study.databases import new_database_table
 from pymoo_anon.study.engines import content_checksum, first_line, open_frame, registered, write_table
 from pymoo_anon.study.names import Reading, Source, source_of
 from pymoo_anon.study.project import read_project
+from pymoo_anon.study.proposal import Proposer
 from pymoo_anon.study.study import Study, is_there
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -80,12 +81,20 @@ def test_a_file_in_latin_1_goes_all_the_way():
 
 
 def test_numbers_with_a_decimal_comma_are_read_with_a_point():
-    write_rows("t.csv", rows=[("1,5", ",5", "a,b"), ("-2,25e3", "3", "1,2,3"), ("", "+0,1", "1,")], separator=";")
-    assert opened(Reading(Source("csv", Path("t.csv")), decimal=",")) == [
+    rows = [("1,5", ",5", "a,b"), ("-2,25e3", "950", "1,2,3"), ("", "+0,1", "1,"), ("1.204", "1,204", "-1.234,5")]
+    write_rows("t.csv", rows=rows, separator=";")
+    reading = Reading(Source("csv", Path("t.csv")), decimal=",")
+    assert opened(reading) == [
         ("1.5", ".5", "a,b"),
-        ("-2.25e3", "3", "1,2,3"),
+        ("-2.25e3", "950", "1,2,3"),
         (None, "+0.1", "1,"),
+        ("1204", "1.204", "-1234.5"),
     ]
+    write_rows("t.csv", rows=[("950", "", ""), ("1,204", "", ""), ("12,500", "", "")] * 9, separator=";")
+    assert Proposer(reading).draft("age") == "1.204;[0, 100);*\n12.500;[0, 100);*\n950;[900, 1000);*\n"
+    Path("t.toml").write_text('[data]\nfile = "t.csv"\ndecimal = ","\n[columns.age]\nrole = "quasi-identifier"\n')
+    run("hierarchy", "draft", "t.toml", "--column", "age")
+    assert Path("hierarchies/age.csv").read_text().startswith("1.204;[0, 100);")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])

@@ -93,6 +93,11 @@ def test_rows_that_are_nearly_empty_are_asked_about(rows, said):
     assert ("nothing in most columns" in text) == bool(said)
 
 
+def test_what_nobody_told_counts_as_a_secret():
+    patients().assign(diagnosis=["flu", "HIV", "not stated", "unknown"] * 10).to_csv("t.csv", index=False)
+    assert "'not stated', 'unknown' in diagnosis: each counts as a value for l-diversity" in run("init", "t.csv")
+
+
 @pytest.mark.parametrize("text", ["NA", "N/A", "NaN", "NULL", "<NA>"])
 def test_what_programs_write_for_no_value_is_none_in_any_column(text):
     frame = patients().astype(object)

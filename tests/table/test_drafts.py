@@ -66,6 +66,7 @@ COLUMNS = {
     "scale": st.sampled_from(["never", "Rarely", "sometimes", "often", "always", "n/a", "Always"]),
     "words": WORDS | st.sampled_from(["a | b", "a", "b", "other"]),
     "truth": st.booleans(),
+    "numbers and words": st.floats(-9, 9) | st.decimals(0, 9, places=1) | st.sampled_from(["unknown", "n/a"]),
     "truth and numbers": st.booleans() | st.integers(2, 9) | st.floats(2, 4),
 }
 

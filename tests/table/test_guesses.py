@@ -229,6 +229,8 @@ def test_what_a_rule_is_for_is_guessed_exactly():
         ("x", [1, "a", None, 2.5, True] * 9, "other"),
         ('a.b\n"c', ["u", "v"] * 9, "other"),
         ("familyid", [i // 3 for i in range(100)], "identifier"),
+        # Many rows without a number share one.
+        ("twin no", [0] * 500 + [i // 2 for i in range(200)], "identifier"),
         ("amount paid", [i + 0.5 for i in range(100)], "sensitive"),
         ("diagnosis", [f"flu, seen at {i}" for i in range(60)] * 2, "sensitive"),
         ("diagnosis", [f"flu, seen at {i}" for i in range(60)], "other"),

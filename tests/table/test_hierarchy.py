@@ -502,8 +502,12 @@ def test_intervals_hold_their_numbers(numbers, widths):
 def test_fractions_and_gaps_have_intervals_too():
     made = with_widths(Hierarchy([["0.5", "1.25", "7", None], ["*"] * 4]), [0.5, 2])
     assert rows(made) == [
-        ["0.5", "[0.5, 1.0)", "[0.0, 2.0)", "*"],
-        ["1.25", "[1.0, 1.5)", "[0.0, 2.0)", "*"],
-        ["7", "[7.0, 7.5)", "[6.0, 8.0)", "*"],
+        ["0.5", "[0.5, 1.0)", "[0, 2)", "*"],
+        ["1.25", "[1.0, 1.5)", "[0, 2)", "*"],
+        ["7", "[7.0, 7.5)", "[6, 8)", "*"],
         [None, None, None, "*"],
     ]
+    # 29 digits are exact, and whole widths lose no fraction.
+    made = with_widths(Hierarchy.flat([f"{10**17}.{i:012}" for i in (1, 3)]), [Decimal("2e-12"), 5])
+    ends = [f"[{10**17}.{low:012}, {10**17}.{low + 2:012})" for low in (0, 2)]
+    assert [row[1:] for row in rows(made)] == [[own, f"[{10**17}, {10**17 + 5})", "*"] for own in ends]

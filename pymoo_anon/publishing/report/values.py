@@ -233,7 +233,9 @@ def left_view(subject: Subject) -> View:
     how = "mark" if own.marked else "drop"
     before, after = of_table(subject.table), of_release(subject.table, own.classes, how)
     # `loc` would take a name that is a tuple for two names.
-    mean = {name: [*found] for name, found in means(subject.table, own.classes, how).T.items()}
+    found = means(subject.table, own.classes, how).T
+    # The values of an attribute, such as years, have no commas between thousands either.
+    mean = {name: [cell_text(one, "number").replace(",", "") for one in both] for name, both in found.items()}
     rows = (
         (one_line(name), distance(before, after, j, j), *mean.get(name, [None, None]))
         for j, name in enumerate(subject.names)
