@@ -2,10 +2,11 @@
 
     python -m benchmarks.papers.dewri2010
 
-PBG-EA as in the paper's section 7: population 25, 100 iterations, crossover 0.8, mutation 1 / quasi-identifiers, at
-most 1 % of the tuples suppressed, 20 runs. The paper's hierarchies are not known; these are the packaged ones, of the
-same lengths, so that its figures are a reference and not an oracle. A mean is worse than the paper's where Welch's test
-says so at 5 %, with the paper's variance of 20 runs. About a minute; needs Adult.
+PBG-EA as in the paper's section 7: population 25, 100 generations, crossover 0.8, mutation 1 / quasi-identifiers, at
+most 1 % of the tuples suppressed, 20 runs. The paper's 100 iterations are 101 generations. The paper's hierarchies are
+not known; these are the packaged ones, of the same lengths, so that its figures are a reference and not an oracle. A
+mean is worse than the paper's where Welch's test says so at 5 %, with the paper's variance of 20 runs. About a minute;
+needs Adult.
 """
 
 import json

@@ -49,7 +49,8 @@ class GENITOR(Search):
 
     Args:
         pop_size: Number of individuals in the population.
-        bias: Ratio of the chances of the best and the median to be drawn, from 1 to 2.
+        bias: Ratio of the chances of the best and the median to be drawn, from 1 to 2. 1.5 is Whitley's, as Lunacek et
+            al. name none.
         eliminate_duplicates: Whether a child that is already in the population gives way to another, at most 100 times,
             before it is evaluated.
         sampling: First population. None is `BitStringSampling()`.
