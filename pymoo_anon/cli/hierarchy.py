@@ -12,6 +12,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from pymoo_anon._files import tried
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.cli.console import new_table, print_rows, working
 from pymoo_anon.cli.options import CheckRequest, DraftRequest, ShowRequest
@@ -39,7 +40,8 @@ def run_draft(request: DraftRequest, console: Console) -> None:
     reading, names, files, folder = _asked_for(request)
     read = [] if reading.source.path is None else [reading.source.path]
     drafts, why = {}, {}
-    with working("Reading the table") as show:
+    # The folder is tried before the work.
+    with tried(folder, [], own=True), working("Reading the table") as show:
         frame = at_hand(open_table(reading, names))
         for place, name in enumerate(names):
             show(f"Drafting hierarchies: column {place + 1} of {len(names)}")
@@ -124,16 +126,19 @@ def run_check(request: CheckRequest, console: Console) -> None:
     files = csv_files(request.path, request.data) if request.path.is_dir() else [request.path]
     if not files:
         raise ValueError(f"hierarchies must be a folder with CSV files, got {str(request.path)!r}, which has none")
-    known: list[tuple[Path, list[Any] | None]] = [(file, None) for file in files]
-    if request.data is not None:
-        with working("Reading the table"):
+    known: dict[Path, list[Any] | None] = dict.fromkeys(files)
+    checked = {}
+    with working("Reading the table") as show:
+        if request.data is not None:
             reading, names = _reading_of(request.data)
             found = by_column(files, reading.source, names)
             frame = at_hand(open_table(reading, list(found)))
-        known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for name, file in found.items()]
+            known = {file: coded(combinations_of(frame, [name]).columns[name])[1] for name, file in found.items()}
+        for place, (file, values) in enumerate(known.items()):
+            show(f"Checking hierarchies: file {place + 1} of {len(known)}")
+            checked[file] = check_hierarchy(file, values)
     n_found = dict.fromkeys(("error", "warning", "note"), 0)
-    for file, values in known:
-        findings = check_hierarchy(file, values)
+    for file, findings in checked.items():
         for finding in findings:
             n_found[finding.severity] += 1
             console.print(plain(f"{file}: {finding}"))
