@@ -12,6 +12,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from pymoo_anon._files import tried
 from pymoo_anon._messages import counted, examples, plain, repeated
 from pymoo_anon.cli.console import new_table, print_rows, working
 from pymoo_anon.cli.options import CheckRequest, DraftRequest, ShowRequest
@@ -39,7 +40,8 @@ def run_draft(request: DraftRequest, console: Console) -> None:
     reading, names, files, folder = _asked_for(request)
     read = [] if reading.source.path is None else [reading.source.path]
     drafts, why = {}, {}
-    with working("Reading the table") as show:
+    # The folder is tried before the work.
+    with tried(folder, [], own=True), working("Reading the table") as show:
         frame = at_hand(open_table(reading, names))
         for place, name in enumerate(names):
             show(f"Drafting hierarchies: column {place + 1} of {len(names)}")
@@ -132,17 +134,20 @@ def run_check(request: CheckRequest, console: Console) -> None:
     if not files:
         raise ValueError(f"hierarchies must be a folder with CSV files, got {str(request.path)!r}, which has none")
     known: list[tuple[Path, list[Any] | None]] = [(file, None) for file in files]
-    if request.data is not None:
-        with working("Reading the table"):
+    checked = []
+    with working("Reading the table") as show:
+        if request.data is not None:
             reading, names = _reading_of(request.data)
             named = _named_by_project(request.data, files)
             others = [file for file in files if file not in dict(named)]
             found = sorted([*named, *((file, name) for name, file in by_column(others, reading.source, names).items())])
             frame = at_hand(open_table(reading, list(dict.fromkeys(name for _, name in found))))
-        known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for file, name in found]
+            known = [(file, coded(combinations_of(frame, [name]).columns[name])[1]) for file, name in found]
+        for place, (file, values) in enumerate(known):
+            show(f"Checking hierarchies: file {place + 1} of {len(known)}")
+            checked.append((file, check_hierarchy(file, values)))
     n_found = dict.fromkeys(("error", "warning", "note"), 0)
-    for file, values in known:
-        findings = check_hierarchy(file, values)
+    for file, findings in checked:
         for finding in findings:
             n_found[finding.severity] += 1
             console.print(plain(f"{file}: {finding}"))

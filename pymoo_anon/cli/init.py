@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from pymoo_anon._files import tried
 from pymoo_anon._messages import counted, examples, plain
 from pymoo_anon.cli.console import print_rows, tell, tell_some, working
 from pymoo_anon.cli.options import InitRequest
@@ -41,7 +42,8 @@ def run_init(request: InitRequest, console: Console) -> None:
     reading = reading_of(source, request.engine, request.names, request.encoding)
     source = reading.source
     project = request.output / f"{source.stem}.toml"
-    with working("Step 1 of 2: reading the table") as show:
+    # The folder is tried before the work.
+    with tried(request.output, [project.name], own=True), working("Step 1 of 2: reading the table") as show:
         proposer = Proposer(reading)
         show("Step 2 of 2: guessing roles and drafting hierarchies")
         made = proposer.propose(project, request.role, request.hierarchies, request.missing)

@@ -36,7 +36,7 @@ _FEW = 0.5
 #: By which columns rows are unique, of those that are named in several places.
 ALL, KEPT = "all released columns", "kept columns"
 
-# Most dropped columns that a verdict names.
+# Most kept or dropped columns that a verdict names.
 _NAMED = 5
 
 # Words for the claims in a notebook and on the screen.
@@ -508,7 +508,9 @@ def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
 def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
     """Say how many rows are unique by which columns, the largest number first."""
     kept = columns[columns.role == "keep"]
-    reasons = [f"{listed(map(column_name, own))}: {why}" for why, own in kept.groupby("reason", sort=False).column]
+    reasons = [
+        f"{listed(map(column_name, own), _NAMED)}: {why}" for why, own in kept.groupby("reason", sort=False).column
+    ]
     why = f" ({'; '.join(reasons)})" if reasons else ""
     counts: Any = uniqueness[["columns", "unique", "rows"]].itertuples(index=False, name=None)
     (_, n, n_rows), *others = counts
@@ -520,7 +522,7 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
         whole = f"{share(n, n_rows, 'rows')} {'is' if n == 1 else 'are'} unique by {ALL}"
         said = [f"{listed([whole, *told])}."]
     if len(kept):
-        said.append(f"Nothing is promised of {KEPT} ({listed(map(column_name, kept.column))}).")
+        said.append(f"Nothing is promised of {KEPT} ({listed(map(column_name, kept.column), _NAMED)}).")
     return " ".join(said)
 
 

@@ -22,7 +22,7 @@ from tasks import KINDS
 from pymoo_anon.objectives import *
 from pymoo_anon.problems import BitStringProblem, LatticeProblem, LocalRecodingProblem
 from pymoo_anon.publishing import RecountError, release
-from pymoo_anon.publishing.release import recode, uniqueness_of
+from pymoo_anon.publishing.release import recode, said_of, uniqueness_of
 from pymoo_anon.publishing.verify import check_rows
 from pymoo_anon.table import Hierarchy, Microdata, frames
 from pymoo_anon.table.frames import in_memory, renamed
@@ -308,6 +308,13 @@ def test_a_sensitive_column_that_is_nearly_unique_is_said():
         "What was promised holds. 30 of 30 rows (100.0 %) are unique by all released columns, 28 (93.3 %) by sensitive "
         "columns and 27 (90.0 %) by sensitive column salary."
     )
+
+
+def test_a_verdict_names_few_of_many_kept_columns():
+    kept = pd.DataFrame({"column": [*"abcdefg"], "role": "keep", "reason": "asked for"})
+    said = said_of(kept, pd.DataFrame([["kept columns", 9, 9]] * 2, columns=["columns", "unique", "rows"]))
+    assert "(a, b, c, d, e and 2 more: asked for)" in said
+    assert said.endswith("Nothing is promised of kept columns (a, b, c, d, e and 2 more).")
 
 
 @st.composite
