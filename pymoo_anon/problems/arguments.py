@@ -266,7 +266,7 @@ def short_name(measure: Objective) -> str:
     if measure.known is not None and measure.short:
         name += f"[{knowledge_text(measure.known)}]"
     of = measure.number if measure.numbered else measure.column
-    return plain(name if of is None else f"{name}:{of}")
+    return name if of is None else f"{name}:{of}"
 
 
 def knowledge_text(known: BackgroundKnowledge) -> str:

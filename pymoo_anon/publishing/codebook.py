@@ -258,7 +258,7 @@ def guaranteed_counts(release: Any, meanings: Meanings, where: Mapping[Name, Any
         release: The released table, a frame of any kind.
         meanings: The codebook of the release, read as text; or a hierarchy for each generalized column.
         where: By column a value, a collection of values, or a `pandas.Interval` of numbers or days. Each row has to
-            meet all of them; None counts all rows. 170 is 170.0, too, and not 0170.
+            meet all of them; None counts all rows. 170 is 170.0, too, and not 0170; True is true and TRUE.
 
     Returns:
         The least, the greatest and the estimated number of rows.
@@ -478,9 +478,11 @@ def _wanted(name: Name, value: Any) -> _Wanted:
 
 
 def _as_written(wanted: frozenset[str | None], texts: Set[str]) -> frozenset[str | None]:
-    """Add other spellings of numbers, such as 170.0, where none is as asked."""
+    """Add other spellings of numbers and truths, such as 170.0 and TRUE, where none is as asked."""
     found = set(wanted)
     for one in wanted - texts:
+        if (one or "").casefold() in ("true", "false"):
+            found |= {text for text in texts if text.casefold() == (one or "").casefold()}
         number = None if has_leading_zero(one) else spelled(one, Decimal)
         if isinstance(number, Decimal):
             alike = (text for text in texts if spelled(text, Decimal) == number and not has_leading_zero(text))

@@ -263,7 +263,8 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
         if short_name(one) == name:
             return one
     short, sets, column = measure_in(name)
-    column = column and as_there(column, table.columns if isinstance(table, Roles) else table.tuples.domains)
+    known_names = list(table.columns if isinstance(table, Roles) else table.tuples.domains)
+    column = column and as_there(column, known_names)
     kind: Any = Objective.registered.get(short) or options.choice_of(option, short, measures_by_name())
     role = kind.role
     columns: tuple[Any, ...] = ()
@@ -288,7 +289,7 @@ def objective(option: str, name: str, table: Microdata | Roles, known: Iterable[
         return kind(*columns)
     if not issubclass(kind, WithBackgroundKnowledge):
         raise ValueError(f"{option}: {short} takes no columns in brackets, as k, l and alpha do, got {name!r}")
-    return kind(*columns, known=sets)
+    return kind(*columns, known=[all_there(own, known_names) for own in sets] if isinstance(sets, list) else sets)
 
 
 def constraint(text: str, table: Microdata | Roles, known: Iterable[Objective] = ()) -> Constraint:

@@ -112,9 +112,12 @@ def test_a_name_is_found_where_its_blanks_alone_differ():
         {"zip": "trees/zip.csv", "net\u00a0income": "sensitive", **dict.fromkeys(("sex", "paid", "note"), "drop")}
     )
     assert " l  " in run("search", "mine.toml", "--require", "l:net income>=1", "--objectives", "k,GLM")
+    run("search", "mine.toml", "--require", "k>=2", "--objectives", "k,GLM")
+    run("pick", "mine.toml", "--require", "l:net income>=1")
+    run("release", "mine.toml")
     write_project({"net\u00a0income": "trees/flat.csv", **dict.fromkeys(("zip", "sex", "paid", "note"), "drop")})
     Path("trees/flat.csv").write_text("flu;*\ncold;*\nasthma;*\n")
-    asked = ("--level", "net income=1..1", "--weight", "net income=2")
+    asked = ("--level", "net income=1..1", "--weight", "net income=2", "--require", "k[net income]>=2")
     assert "1 point, " in run("search", "mine.toml", "--suppression", "0", *asked)
 
 

@@ -169,6 +169,8 @@ def test_a_number_is_found_in_another_spelling_unless_its_own_is_there():
     for asked, n in ((170, 1), (170.0, 1), ("170", 1), ("0170", 1), ("1.5", 1), ("1.50", 1), ("2.0", 1), ("02", 0)):
         assert guaranteed_counts(frame, {}, {"n": asked})[:2] == (n, n), asked
     assert guaranteed_counts(frame, MEANINGS, {"age": "12.0"})[:2] == (0, 4)
+    for told, asked in ((["true", "false"], True), (["TRUE", "FALSE"], "true"), ([True, False], "true")):
+        assert guaranteed_counts(pd.DataFrame({"smokes": told}), {}, {"smokes": asked}) == (1, 1, 1), told
 
 
 def test_a_label_is_no_value():
