@@ -222,7 +222,7 @@ def test_categories_become_values():
     problem = LatticeProblem(Microdata.from_frame(frame, QUASI, "diagnosis"), [KAnonymity()])
     made = release(frame, problem, [1, 0], drop=["name", "salary"]).frame
     assert not any(isinstance(dtype, pd.CategoricalDtype) for dtype in made.dtypes)
-    gaps = pd.DataFrame({n: pd.Categorical(own * 2) for n, own in {"age": [30, None], "yes": [True, False]}.items()})
+    gaps = pd.DataFrame({"age": pd.Categorical([30, None] * 2), "yes": pd.array([True, False] * 2, "boolean")})
     ways = {"age": AGES, "yes": Hierarchy.flat(["true", "false"])}
     own = LatticeProblem(Microdata.from_frame(gaps, ways, missing="keep"), [KAnonymity()])
     assert rows_of(release(gaps, own, [0, 0]).frame)[1] == [("30", "true")] * 2 + [(None, "false")] * 2
