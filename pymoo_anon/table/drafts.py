@@ -22,6 +22,7 @@ from pymoo_anon.table.domain_values import (
     ascending,
     day_of,
     has_leading_zero,
+    label_text,
     python_values,
     read_numbers,
     same_as,
@@ -172,6 +173,9 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
         note = f"{error}; "
     except ValueError:
         note = _almost("dates", values, [day_of(value) is not None for value in values])
+    if _names_months(name):
+        with suppress(ValueError):
+            return _because(note, draft_ordered(values, counts, name))
     numbers, _ = read_numbers(values, counts, decimal_point)
     spelled = [number for number in numbers if number is not None]
     numeric = [number is not None for number in numbers]
@@ -383,7 +387,7 @@ def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None
         for i, block in zip(rows, blocks, strict=True):
             ends.setdefault(block, []).append(i)
         called = {
-            block: values[own[0]] if len(own) == 1 else label(str(values[own[0]]), str(values[own[-1]]))
+            block: values[own[0]] if len(own) == 1 else label(*(str(label_text(values[i])) for i in (own[0], own[-1])))
             for block, own in ends.items()
         }
         levels[level] = [(block, called[block]) for block in blocks]
@@ -466,12 +470,18 @@ def _range_end(text: str) -> float:
 def _scales(words: Sequence[str], called: str | None) -> Iterator[_Order]:
     plain = [" ".join(re.sub(r"['’.]|(?<=\w)[-/,](?=[\w ])", " ", word).replace(" s ", "s ").split()) for word in words]
     for name in WORDS["scales"]:
+        if name == "months (numbers)" and not _names_months(called):
+            continue
         steps = WORDS[name]
         found = {i: steps.get(word, steps.get(plain[i])) for i, word in enumerate(words)}
         places = {i: float(place) for i, place in found.items() if place is not None}
         # Single letters may name anything.
         if name != "letters" or any(len(words[i]) > 1 for i in places) or _MARK_NAMES.search(called or ""):
-            yield name.removesuffix(" (German)"), places, _between
+            yield name.partition(" (")[0], places, _between
+
+
+def _names_months(name: str | None) -> bool:
+    return bool(WORDS["named months"].keys() & {*split_words(name or "")})
 
 
 def _numbered(words: Sequence[str]) -> list[_Order]:
