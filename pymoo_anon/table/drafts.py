@@ -67,13 +67,11 @@ def draft_hierarchy(
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
       ("low", "Bachelors", "strongly agree"): neighbors together, and of agreement both sides of the middle.
     - codes, which are digits after a leading 0 or beside capital letters, and times: redaction from the right.
-    - categories, which are all else: spellings of one word together, then rare values, then groups of similar numbers
-      of rows; no answers apart.
+    - categories, which are all else: spellings together, then rare values, then groups of equal size; no answers apart.
 
-    A column has a kind if 90 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not
-    count, nor does text such as "n/a" or "k.A.". Values of another kind are one group up to the root, missing ones
-    another. So are numbers such as 99 and -9 among small ones, which may stand for no answer. A level that gains
-    nothing is left out.
+    A column has a kind if 90 % of the rows with a value have it, but for text such as "n/a" or "k.A.". Up to the root
+    missing values (None, NaN, an empty text) are one group, and values of another kind another, as are numbers such as
+    99 and -9 among small ones, which may stand for no answer. A level that gains nothing is left out.
 
     Args:
         values: Python values, or a column of pandas, polars or pyarrow; they may repeat.
@@ -86,8 +84,7 @@ def draft_hierarchy(
         The draft. `draft.hierarchy.to_csv(path)` writes it in ARX's layout, and `draft.question` asks about odd values.
 
     Raises:
-        ValueError: There is no such kind or no value, the counts are not positive whole numbers or not as many as the
-            values, or the values are not of the kind.
+        ValueError: There is no such kind or no value, the counts do not fit, or the values are not of the kind.
 
     >>> draft = draft_hierarchy(["02139", "02138", "02215", None])
     >>> draft.kind, draft.reason
@@ -100,17 +97,10 @@ def draft_hierarchy(
     held = _counted(values, counts)
     missing = held.pop(None, None) is not None
     if not held:
-        if not missing:
-            raise ValueError("values must hold at least one, got none")
         return Draft(Hierarchy([[None]]), "categories", "no value at all")
     every = ascending([value for value, _ in held.values()])
     weights = [held[same_as(value)][1] for value in every]
-    read = (every, weights) if kind in ("auto", "categories") else _present(every, weights)
-    if kind == "auto":
-        draft = _first_fitting(*read, name, decimal_point)
-    else:
-        draft = draft_numbers(*read, decimal_point) if kind == "numbers" else _DRAFTERS[kind](*read)
-    draft = _with_odd(draft, every, weights)
+    draft = _with_odd(_of_kind(every, weights, kind, name, decimal_point), every, weights)
     return _with_missing(draft) if missing else draft
 
 
@@ -128,6 +118,8 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashab
         value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
         for value in python_values(values)
     ]
+    if not listed:
+        raise ValueError("values must hold at least one, got none")
     given = [1] * len(listed) if counts is None else list(counts)
     if len(given) != len(listed):
         raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
@@ -139,6 +131,15 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashab
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
     present = [i for i, value in enumerate(values) if not says_missing(value)] or range(len(values))
     return [values[i] for i in present], [counts[i] for i in present]
+
+
+def _of_kind(every: Sequence[Any], weights: Sequence[int], kind: str, name: str | None, decimal_point: bool) -> Draft:
+    if kind == "auto":
+        return _first_fitting(every, weights, name, decimal_point)
+    values, counts = (every, weights) if kind == "categories" else _present(every, weights)
+    if kind == "numbers":
+        return draft_numbers(values, counts, decimal_point)
+    return _DRAFTERS[kind](values, counts)
 
 
 def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Draft:
