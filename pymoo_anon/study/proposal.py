@@ -417,10 +417,10 @@ def _about_secrets(columns: Sequence[ColumnProposal]) -> str | None:
     secrets = [column.profile for column in columns if column.role == "sensitive" and not column.profile.is_sampled]
     untold = {own.name: [value for value in own.values if says_missing(value)] for own in secrets}
     texts = list(dict.fromkeys(text for own in untold.values() for text in own))
+    if not texts:
+        return None
     names = listed((name for name, own in untold.items() if own), most=5)
-    return (
-        f"{examples(texts)} in {names}: each counts as a value for l-diversity; ask for a greater l." if texts else None
-    )
+    return f"{examples(texts)} in {names}: each counts as a value for l-diversity; ask for a greater l."
 
 
 def _may_be_key(profile: guesses.Profile) -> bool:

@@ -198,8 +198,8 @@ def read_numbers(
 ) -> tuple[list[Decimal | None], str]:
     """Read numbers in the notation of most rows, without a common unit.
 
-    With them comes the decimal separator of the notation, empty for that of Python. With
-    `decimal_point` no point groups thousands.
+    With them comes the decimal separator of the notation, empty for that of Python. With `decimal_point` no point
+    groups thousands.
 
     >>> read_numbers(["1.234,50", "7", "k.A."], [1, 1, 1])
     ([Decimal('1234.50'), Decimal('7'), None], ',')

@@ -22,6 +22,7 @@ from pymoo_anon.table.domain_values import (
     ascending,
     day_of,
     has_leading_zero,
+    label_text,
     python_values,
     read_numbers,
     same_as,
@@ -66,13 +67,11 @@ def draft_hierarchy(
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
       ("low", "Bachelors", "strongly agree"): neighbors together, and of agreement both sides of the middle.
     - codes, which are digits after a leading 0 or beside capital letters, and times: redaction from the right.
-    - categories, which are all else: spellings of one word together, then rare values, then groups of similar numbers
-      of rows; no answers apart.
+    - categories, which are all else: spellings together, then rare values, then groups of equal size; no answers apart.
 
-    A column has a kind if 90 % of the rows with a value have it. Missing values (None, NaN, an empty text) do not
-    count, nor does text such as "n/a" or "k.A.". Values of another kind are one group up to the root, missing ones
-    another. So are numbers such as 99 and -9 among small ones, which may stand for no answer. A level that gains
-    nothing is left out.
+    A column has a kind if 90 % of the rows with a value have it, but for text such as "n/a" or "k.A.". Up to the root
+    missing values (None, NaN, an empty text) are one group, and values of another kind another, as are numbers such as
+    99 and -9 among small ones, which may stand for no answer. A level that gains nothing is left out.
 
     Args:
         values: Python values, or a column of pandas, polars or pyarrow; they may repeat.
@@ -85,8 +84,7 @@ def draft_hierarchy(
         The draft. `draft.hierarchy.to_csv(path)` writes it in ARX's layout, and `draft.question` asks about odd values.
 
     Raises:
-        ValueError: There is no such kind or no value, the counts are not positive whole numbers or not as many as the
-            values, or the values are not of the kind.
+        ValueError: There is no such kind or no value, the counts do not fit, or the values are not of the kind.
 
     >>> draft = draft_hierarchy(["02139", "02138", "02215", None])
     >>> draft.kind, draft.reason
@@ -99,17 +97,10 @@ def draft_hierarchy(
     held = _counted(values, counts)
     missing = held.pop(None, None) is not None
     if not held:
-        if not missing:
-            raise ValueError("values must hold at least one, got none")
         return Draft(Hierarchy([[None]]), "categories", "no value at all")
     every = ascending([value for value, _ in held.values()])
     weights = [held[same_as(value)][1] for value in every]
-    read = (every, weights) if kind in ("auto", "categories") else _present(every, weights)
-    if kind == "auto":
-        draft = _first_fitting(*read, name, decimal_point)
-    else:
-        draft = draft_numbers(*read, decimal_point) if kind == "numbers" else _DRAFTERS[kind](*read)
-    draft = _with_odd(draft, every, weights)
+    draft = _with_odd(_of_kind(every, weights, kind, name, decimal_point), every, weights)
     return _with_missing(draft) if missing else draft
 
 
@@ -127,6 +118,8 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashab
         value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
         for value in python_values(values)
     ]
+    if not listed:
+        raise ValueError("values must hold at least one, got none")
     given = [1] * len(listed) if counts is None else list(counts)
     if len(given) != len(listed):
         raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
@@ -138,6 +131,15 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashab
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
     present = [i for i, value in enumerate(values) if not says_missing(value)] or range(len(values))
     return [values[i] for i in present], [counts[i] for i in present]
+
+
+def _of_kind(every: Sequence[Any], weights: Sequence[int], kind: str, name: str | None, decimal_point: bool) -> Draft:
+    if kind == "auto":
+        return _first_fitting(every, weights, name, decimal_point)
+    values, counts = (every, weights) if kind == "categories" else _present(every, weights)
+    if kind == "numbers":
+        return draft_numbers(values, counts, decimal_point)
+    return _DRAFTERS[kind](values, counts)
 
 
 def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Draft:
@@ -172,6 +174,9 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
         note = f"{error}; "
     except ValueError:
         note = _almost("dates", values, [day_of(value) is not None for value in values])
+    if _names_months(name):
+        with suppress(ValueError):
+            return _because(note, draft_ordered(values, counts, name))
     numbers, _ = read_numbers(values, counts, decimal_point)
     spelled = [number for number in numbers if number is not None]
     numeric = [number is not None for number in numbers]
@@ -383,7 +388,7 @@ def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None
         for i, block in zip(rows, blocks, strict=True):
             ends.setdefault(block, []).append(i)
         called = {
-            block: values[own[0]] if len(own) == 1 else label(str(values[own[0]]), str(values[own[-1]]))
+            block: values[own[0]] if len(own) == 1 else label(*(str(label_text(values[i])) for i in (own[0], own[-1])))
             for block, own in ends.items()
         }
         levels[level] = [(block, called[block]) for block in blocks]
@@ -466,12 +471,18 @@ def _range_end(text: str) -> float:
 def _scales(words: Sequence[str], called: str | None) -> Iterator[_Order]:
     plain = [" ".join(re.sub(r"['’.]|(?<=\w)[-/,](?=[\w ])", " ", word).replace(" s ", "s ").split()) for word in words]
     for name in WORDS["scales"]:
+        if name == "months (numbers)" and not _names_months(called):
+            continue
         steps = WORDS[name]
         found = {i: steps.get(word, steps.get(plain[i])) for i, word in enumerate(words)}
         places = {i: float(place) for i, place in found.items() if place is not None}
         # Single letters may name anything.
         if name != "letters" or any(len(words[i]) > 1 for i in places) or _MARK_NAMES.search(called or ""):
-            yield name.removesuffix(" (German)"), places, _between
+            yield name.partition(" (")[0], places, _between
+
+
+def _names_months(name: str | None) -> bool:
+    return bool(WORDS["named months"].keys() & {*split_words(name or "")})
 
 
 def _numbered(words: Sequence[str]) -> list[_Order]:

@@ -439,7 +439,7 @@ class _Forms:
         return len(self.words) > 1 and named and self.are_whole and max(self.numbers) < 10_000
 
     def _numbers_repeat(self) -> bool:
-        """Return whether numbers repeat, even without the one that rows of nobody may share."""
+        """Return whether numbers repeat, the most frequent one aside."""
         profile = self.profile
         others = profile.n_present - max(profile.counts, default=0)
         return profile.repeats and (profile.n_distinct <= _FEW_NUMBERS or others >= 5 * (profile.n_distinct - 1))
