@@ -263,7 +263,7 @@ def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) ->
 def telling(
     source: Renamed, table: Microdata, asked: Sequence[Name], profiles: Sequence[Profile] = ()
 ) -> dict[Name, str]:
-    """Say of columns which quasi-identifier decides them. Those without a role come with their profiles."""
+    """Say which columns tell of a quasi-identifier, and why. Those without a role come with their profiles."""
     from pymoo_anon.table.guesses import Profile, decided_columns
 
     names, every, known = {source.alias(name): name for name in asked}, [*profiles], [*table.quasi_identifiers]
@@ -271,11 +271,14 @@ def telling(
         domain, rows = table.tuples.domains[name], table.tuples.totals(name)
         held = np.flatnonzero(rows)
         every.append(Profile.of(source.alias(name), [domain[place] for place in held], rows[held].tolist()))
-    person = None if table.person is None else source.alias(table.person)
-    deciding = {source.alias(name): name for name in known}
-    found = decided_columns(source.frame, every, [*names], person, [*deciding])
-    told = "the quasi-identifier {0!r} decides it, so it tells of {0!r} what a level hides"
-    return {names[alias]: told.format(deciding[other]) for alias, other in found.items()}
+    person, told = None if table.person is None else source.alias(table.person), dict[Name, str]()
+    aliases = {source.alias(name): name for name in known}
+    for alias, own in decided_columns(source.frame, every, [*names], person, [*aliases]).items():
+        name = aliases[own]
+        told[names[alias]] = f"the quasi-identifier {name!r} decides it, so it tells of {name!r} what a level hides"
+    for own, alias in decided_columns(source.frame, every, [*aliases], person, [*names]).items():
+        told[names[alias]] = f"it decides the quasi-identifier {aliases[own]!r}, so it tells what a level hides"
+    return told
 
 
 def check_coarse(
