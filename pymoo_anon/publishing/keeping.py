@@ -130,7 +130,7 @@ class Kept:
         if read_numbers(values, [1] * len(values))[1] == ",":
             raise ValueError(
                 f"column {name!r} must write numbers like 1234.5 to be {self.words}, got {examples(values)}, where the "
-                "point may group thousands; write 1204, or 1.2040 for a fraction"
+                'point may group thousands; write 1204, as decimal = "," in [data] reads it, or 1.2040 for a fraction'
             )
         return numbers
 
