@@ -79,7 +79,8 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
     for own in people:
         told = f"{own.first:,} rows are better off with {names[0]}, {own.second:,} with {names[1]}"
         tell(console, f"By {own.property} {told}, {own.equal:,} with neither.")
-        tell(console, f"  {names[0]} is {listed(f'{verdict} by {judge}' for judge, verdict in own.verdicts.items())}.")
+        judges = {one: [judge for judge, own in own.verdicts.items() if own == one] for one in own.verdicts.values()}
+        tell(console, f"  {names[0]} is {'; '.join(f'{one} by {listed(by)}' for one, by in judges.items())}.")
 
 
 def _differences(found: pd.DataFrame) -> Iterator[list[str]]:
