@@ -79,8 +79,10 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
     for own in people:
         told = f"{own.first:,} rows are better off with {names[0]}, {own.second:,} with {names[1]}"
         tell(console, f"By {own.property} {told}, {own.equal:,} with neither.")
-        judges = {one: [judge for judge, own in own.verdicts.items() if own == one] for one in own.verdicts.values()}
-        tell(console, f"  {names[0]} is {'; '.join(f'{one} by {listed(by)}' for one, by in judges.items())}.")
+        verdicts = dict.fromkeys(own.verdicts.values())
+        by = (listed(judge for judge, one in own.verdicts.items() if one == verdict) for verdict in verdicts)
+        told = "; ".join(f"{verdict} by {judges}" for verdict, judges in zip(verdicts, by, strict=True))
+        tell(console, f"  {names[0]} is {told}.")
 
 
 def _differences(found: pd.DataFrame) -> Iterator[list[str]]:
