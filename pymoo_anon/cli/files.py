@@ -79,7 +79,10 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
     for own in people:
         told = f"{own.first:,} rows are better off with {names[0]}, {own.second:,} with {names[1]}"
         tell(console, f"By {own.property} {told}, {own.equal:,} with neither.")
-        tell(console, f"  {names[0]} is {listed(f'{verdict} by {judge}' for judge, verdict in own.verdicts.items())}.")
+        verdicts = dict.fromkeys(own.verdicts.values())
+        by = (listed(judge for judge, one in own.verdicts.items() if one == verdict) for verdict in verdicts)
+        told = "; ".join(f"{verdict} by {judges}" for verdict, judges in zip(verdicts, by, strict=True))
+        tell(console, f"  {names[0]} is {told}.")
 
 
 def _differences(found: pd.DataFrame) -> Iterator[list[str]]:

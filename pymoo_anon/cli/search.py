@@ -98,7 +98,10 @@ def _say_the_end(console: Console, found: Found, settings: Settings, path: Path)
         k = max([5, *(ceil(one.bound) for one in bounds if isinstance(one.objective, KAnonymity))])
         # The project file names another folder.
         own = settings.project.path if settings.output == settings.project.output else settings.output
-        tell(console, f'Next: {command("pick", own)} --require "k>={k}"')
+        heard = next(iter(settings.project.audiences), None)
+        picks = f'{command("pick", own)} --require "k>={k}"'
+        # Nobody picks a point for an audience.
+        tell(console, f"Next: {picks if heard is None else command('release', own, audience=heard)}")
 
 
 def front_table(front: Front, width: int | None = None) -> Table:

@@ -276,7 +276,9 @@ def telling(
     for alias, own in decided_columns(source.frame, every, [*names], person, [*aliases]).items():
         name = aliases[own]
         told[names[alias]] = f"the quasi-identifier {name!r} decides it, so it tells of {name!r} what a level hides"
-    for own, alias in decided_columns(source.frame, every, [*aliases], person, [*names]).items():
+    # Kept columns are refused for the above alone.
+    deciding = [alias for alias, name in names.items() if name in table.tuples.domains]
+    for own, alias in decided_columns(source.frame, every, [*aliases], person, deciding).items():
         told[names[alias]] = f"it decides the quasi-identifier {aliases[own]!r}, so it tells what a level hides"
     return told
 

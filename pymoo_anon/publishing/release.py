@@ -143,10 +143,10 @@ def release(
         x: Chosen point, with its requirements as promises, or an (n_var,) array such as a row of `res.X`.
         drop: Columns that are left out. The person column always is.
         keep: Columns without a role that are released as they are, or a dict of them that says why each is kept: a
-            reason is asked for where a column looks like an identifier, holds dates or coordinates, decides a
-            quasi-identifier or is decided by one, or is nearly unique, alone or with others that have none. A `Kept`
-            in place of the reason makes the column coarser: rounded, clipped, at a level of a hierarchy, or the mean of
-            each class. Every column has to have a role, or stand in `drop` or `keep`.
+            reason is asked for where a column looks like an identifier, holds dates or coordinates, is decided by a
+            quasi-identifier, or is nearly unique, alone or with others that have none. A `Kept` in place of the reason
+            makes the column coarser: rounded, clipped, at a level of a hierarchy, or the mean of each class. Every
+            column has to have a role, or stand in `drop` or `keep`.
         suppressed: What becomes of suppressed rows: "mark" puts `*` in their quasi-identifiers, "drop" leaves them out.
         recoding: "local" refines a point that has levels for whole columns, as `refine` does: no cell is coarser, and
             what single classes hold is kept. The claims promise what the point holds; of a measure over all classes,

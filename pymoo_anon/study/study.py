@@ -401,10 +401,10 @@ def _remember(study: Study, done: Released, others: _Others) -> None:
     records = [one._asdict() for one in [*(one for one in study.releases if one != done), done]]
     with replaced(study.folder / RELEASES) as path:
         path.write_text(json.dumps(records, indent=2) + "\n", encoding="utf-8")
-    told = [(one, others.together, len(others.counted)) for _, one in others.counted]
-    for one, joint, n_others in [*told, *((one, None, 1) for one in others.uncounted)]:
-        # The caller of `release` is warned.
-        warnings.warn(_warning_of(one.file, _is_latest(study, one), joint, n_others), stacklevel=3)
+    for found, joint in (([one for _, one in others.counted], others.together), (others.uncounted, None)):
+        if found:
+            # The caller of `release` is warned.
+            warnings.warn(_warning_of(study, found, joint), stacklevel=3)
 
 
 def _of_other_searches(study: Study, own: Sequence[Released]) -> tuple[list[_Sourced], list[Released]]:
@@ -482,9 +482,10 @@ def _typed(study: Study) -> dict[str, Any]:
     return typed if study.named == project.path else {**typed, "output": study.folder}
 
 
-def _warning_of(file: str, is_current: bool, told: Together | None, n_others: int) -> str:
-    is_another = "is another release of this table" if is_current else "was another release of this table until now"
-    who = f"{file} {is_another}. Whoever has {'both' if n_others == 1 else 'all of them'}"
+def _warning_of(study: Study, others: Sequence[Released], told: Together | None) -> str:
+    is_another = {True: "is another release of this table", False: "was another release of this table until now"}
+    known = listed(f"{one.file} {is_another[_is_latest(study, one)]}" for one in others)
+    who = f"{known}. Whoever has {'both' if len(others) == 1 else 'all of them'}"
     if told is None:
         return f"{who} can compare them, and find people that none of them reveals alone: publish only one"
     return f"{who} and links their rows sees {told}{': publish only one' * (told.k == 1)}"

@@ -53,7 +53,7 @@ def searched(audiences=AUDIENCES, **options):
     write_persons()
     write_project_of_persons(**options)
     add(audiences)
-    run("search", "mine.toml")
+    assert run("search", "mine.toml").endswith("Next: pymoo-anon release mine.toml --audience public\n")
     return "mine.toml"
 
 
@@ -98,6 +98,7 @@ def test_audiences_have_releases_that_hold_together(project):
     assert lines[2].startswith(f"Whoever has the 2 releases and links their rows sees joint k = {both:g}")
     compared = run("compare", "out-public.csv", "fine.csv", "--project", project)
     assert re.search(r"By class size \d+ rows are better off with out-public.csv, 0 with fine.csv", compared)
+    assert not re.search(r"(better|worse|equal) by \w+, \1 by", compared)
     with pytest.raises(ValueError, match="audience 'research' gets the least loss that holds: nobody picks"):
         studies[1].pick(row=1)
     # They are no release of the chosen point.

@@ -265,8 +265,8 @@ def test_another_point_of_the_same_front_warns_and_is_named_in_the_evidence():
     broken = "joint k is 1 where at least 2 is required"
     assert f"Released anyway, although {broken}: {ANYWAY[1]}." in " ".join(other.stdout.split())
     assert other.stderr.splitlines()[0] == (
-        "Warning: out.csv is another release of this table. Whoever has all of them and links their rows sees "
-        f"{seen}: publish only one"
+        "Warning: out.csv is another release of this table and out_again.csv is another release of this table. "
+        f"Whoever has all of them and links their rows sees {seen}: publish only one"
     )
     told = read_evidence(Path("out_other.csv.evidence.json"))
     earlier = told["earlier"]

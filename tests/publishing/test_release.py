@@ -207,7 +207,6 @@ CITIZENS = pd.DataFrame(
         "where": [f"POINT (7.{i % 4}5 50.{i % 3}5)" for i in range(30)],
         "height": [150.25 + i for i in range(30)],
         "of the age": ["minor", "adult", "senior"] * 10,
-        "deciding": [f"{30 + i % 3}{'aab'[i // 3 % 3]}" for i in range(30)],
         "eyes": [("blue", "brown", "green")[i // 3 % 3] for i in range(30)],
     }
 )
