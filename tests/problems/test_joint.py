@@ -214,6 +214,11 @@ def test_who_has_nothing_but_suppressed_rows_counts_the_first_release():
     goals, beside = [KAnonymity(joint=True)], [(first, [1])]
     problem = LatticeProblem(table, goals, Violating(3), [KAnonymity() >= 4], beside=beside)
     assert problem.measure(np.array([[0], [1]])).tolist() == [[4, 4, 4], [4, 4, 0]]
+    # Of equally small classes beside suppressed rows all are suppressed.
+    table = Microdata.from_frame(pd.DataFrame({"a": [1, 2, 2, 3, 3, 4, 4, 4]}), {"a": Hierarchy.flat([1, 2, 3, 4])})
+    beside = [(LatticeProblem(table, GOALS), [1])]
+    tied = LatticeProblem(table, goals, Violating(5), [goals[0] >= 2], beside=beside)
+    assert tied.front([[0]]).n_suppressed.tolist() == [5]
 
 
 def test_refinements_hold_jointly_or_are_refused():
