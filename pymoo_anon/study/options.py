@@ -144,6 +144,12 @@ def idle_with(asked: type[Invocation], choice: str) -> list[str]:
     return [name for name, known in options_of(asked).items() if choice in known.idle]
 
 
+def excluded_by(chosen: Mapping[str, Any]) -> set[str]:
+    """Return the names of the options of a search that its chosen ones exclude."""
+    choices = {"local": LOCAL, "algorithm": chosen.get("algorithm")}
+    return {idle for name, choice in choices.items() if name in chosen for idle in idle_with(Settings, str(choice))}
+
+
 def file_keys(asked: type[Invocation]) -> dict[str, Reader]:
     """Return the readers of a command's options in a project file, by key."""
     return {

@@ -179,9 +179,7 @@ class Project:
             # Errors in kept columns are raised before the search.
             list(self.kept)
         # Options of the file for another algorithm, or for whole columns, are left out.
-        choices = {"local": options.LOCAL, "algorithm": asked.algorithm}
-        idle = [options.idle_with(Settings, choice) for name, choice in choices.items() if name in asked.given]
-        passed = {*asked.given} | {name for names in idle for name in names}
+        passed = {*asked.given} | options.excluded_by({name: getattr(asked, name) for name in asked.given})
         taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in passed}
         both = [name for name in options.idle_with(Settings, options.LOCAL) if taken.get("local") and name in taken]
         if both:

@@ -32,7 +32,7 @@ from pymoo_anon.study.engines import check_target, write_table
 from pymoo_anon.study.folder import SearchFolder
 from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.study.names import RELEASES, Source, checksum, path_from, source_of
-from pymoo_anon.study.options import command, record_of
+from pymoo_anon.study.options import command, excluded_by, record_of
 from pymoo_anon.study.project import checksum_of
 from pymoo_anon.study.stored import CODEBOOK, COMPARED, EVIDENCE, Released, agree, beside, bound_text
 from pymoo_anon.study.tables import constraint, open_again, open_released, population_of
@@ -479,6 +479,8 @@ def _typed(study: Study) -> dict[str, Any]:
             typed[name] = value if isinstance(value, bool | list) else str(value)
     if "require" in typed:
         typed["require"] = [one for one in typed["require"] if one not in project.adversaries]
+    # The file has options that those typed exclude.
+    typed = {name: own for name, own in typed.items() if name not in excluded_by(typed)}
     return typed if study.named == project.path else {**typed, "output": study.folder}
 
 

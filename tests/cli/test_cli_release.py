@@ -114,6 +114,8 @@ def test_a_release_is_written_with_its_evidence_and_verified():
 
 
 def test_the_commands_of_the_evidence_name_the_folder_and_the_options_of_the_search():
+    # The algorithm that is typed leaves out what the file says to another.
+    write_project(generations=5)
     asked = "--algorithm exhaustive --seed 0 --output out_front"
     run("search", "mine.toml", *asked.split())
     run("pick", "out_front", "--require", "k>=4")
