@@ -325,6 +325,8 @@ def _edges(own: Recount, made: pd.DataFrame, given: pd.DataFrame, names: dict[st
         found[number] = np.flatnonzero(np.unpackbits(bits, count=len(tuples)))
     numbers = np.repeat(np.arange(len(classes)), [len(places) for places in found])
     pairs = pd.DataFrame({"class": numbers, "tuple": np.concatenate(found)})
+    # A column of moments has another type where one is missing.
+    made, given = made.astype(dict.fromkeys(others, object)), given.astype(dict.fromkeys(others, object))
     rows = made[others].assign(row=np.arange(len(made)), **{"class": made.groupby(keys, sort=False).ngroup()})
     originals = given[others].assign(original=np.arange(len(given)), tuple=given.groupby(keys, sort=False).ngroup())
     return pairs.merge(rows, on="class").merge(originals, on=["tuple", *others])

@@ -406,10 +406,10 @@ def _without_categories(column: pd.Series) -> pd.Series:
     own = column.reset_index(drop=True)
     if not isinstance(own.dtype, pd.CategoricalDtype):
         return own
-    values = own.cat.categories
+    values: Any = own.cat.categories
     # Whole numbers of numpy have no gaps.
-    values = values.to_series().convert_dtypes() if own.hasnans and values.dtype.kind in "iu" else values
-    return own.astype(values.dtype)
+    has_gaps = own.hasnans and values.dtype.kind in "iu"
+    return own.astype((values.to_series().convert_dtypes() if has_gaps else values).dtype)
 
 
 def _columns_at(known: list[Name], wanted: Sequence[Name]) -> list[int]:

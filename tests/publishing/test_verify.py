@@ -145,6 +145,9 @@ def test_a_row_without_an_original_is_named():
     assert found.startswith(words + "without one, such as p = ")
     assert "such as p = '*', q = '*', s = 'z'" in laid_over([("*", "*", "z")], [("a", "b", "x")], [L_OF_S])
     assert laid_over([("e", "a", "x")], [("a", "a", "x")]) == "must hold labels of its hierarchy, got 'e'"
+    moment, later = pd.Timestamp(2020, 1, 1), pd.Timestamp(2020, 1, 2)
+    assert laid_over([("ab", "a", moment)], [("b", "a", moment), ("a", "a", None)], [L_OF_S]) is True
+    assert "got 1 without" in laid_over([("ab", "a", later)], [("b", "a", moment)], [L_OF_S])
     # Rows of stars are of anybody, and rows that miss a value are in no release.
     assert laid_over([("*", "*", "x")] * 2, [("a", "b", "x"), ("c", "d", "x"), (None, "d", "x")]) is True
     assert "got 1 without" in laid_over([("*", "*", "x")] * 3, [("a", "b", "x"), ("c", "d", "x"), (None, "d", "x")])

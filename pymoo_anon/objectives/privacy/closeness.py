@@ -324,7 +324,8 @@ def _ratio(shares: pd.DataFrame, row: int | np.integer[Any]) -> Fraction:
 
 def _moved_in_tree(extra: pd.DataFrame, hierarchy: Hierarchy) -> pd.Series:
     """Return the cost of each class in a hierarchy. A move below a node costs the node's level."""
-    places = hierarchy.encode([None if value is MISSING else value for value in extra.columns])
+    values: Any = extra.columns
+    places = hierarchy.encode([None if value is MISSING else value for value in values])
     costs = pd.Series(0, index=extra.index)
     below = extra.set_axis(places, axis=1)
     below_groups = hierarchy.groups[0]
