@@ -289,10 +289,11 @@ def check_coarse(
     """Raise if a kept column of a release holds other values than allowed."""
     # A file names its columns by texts.
     there = dict(zip(released, written.names, strict=True))
+    cells = [there[one] for one in quasi_identifiers]
+    n = len(combinations_of(written, cells).weights) if any(own.mean for own in kept.values()) else 0
     for name, own in kept.items():
         if own.mean:
-            cells = [there[one] for one in quasi_identifiers]
-            n, n_of_numbers = (len(combinations_of(written, one).weights) for one in (cells, [*cells, there[name]]))
+            n_of_numbers = len(combinations_of(written, [*cells, there[name]]).weights)
             if n != n_of_numbers:
                 raise ValueError(f"column {name!r} must be {own.words}, got {n_of_numbers:,} means of {n:,} classes")
         elif own.words:
@@ -312,7 +313,9 @@ def averaged(
     names = [name for name, own in kept.items() if own.mean]
     if not names:
         return source
-    rows = complete_rows(source, table)
+    # Other columns are neither released nor measured, and would be held in memory.
+    used = [source.alias(name) for name in source.names if name in {*table.tuples.domains, *kept}]
+    rows = complete_rows(source, table).select(used)
     values = held(distinct_rows(rows, [source.alias(name) for name in table.quasi_identifiers]))
     # One number for all suppressed classes.
     numbers = np.where(classes.kept, np.arange(len(classes.kept)), -1)
@@ -327,7 +330,7 @@ def averaged(
         joined = frame.join(small, left_on="class", right_on="known", how="left")
         mean = nw.col("mean").cast(nw.Float64) if frame.collect_schema()[column].is_numeric() else nw.col("mean")
         frame = joined.with_columns(mean.alias(column)).select(columns)
-    return replace(source, frame=frame.select(source.frame.collect_schema().names()))
+    return replace(source, frame=frame.select(used))
 
 
 def _means(frame: Frame, column: str, name: Name, own: Kept) -> dict[int, Fraction]:

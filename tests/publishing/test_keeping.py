@@ -24,7 +24,7 @@ from strategies import more, promised
 
 from pymoo_anon.objectives import GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem
-from pymoo_anon.publishing import Kept, RecountError, codebook, mdav, release
+from pymoo_anon.publishing import Kept, RecountError, codebook, keeping, mdav, release
 from pymoo_anon.publishing.release import recode
 from pymoo_anon.study.project import read_project
 from pymoo_anon.table import Below, Hierarchy, Microdata
@@ -223,11 +223,20 @@ def test_totals_stay_whatever_is_suppressed(seed, local):
     pd.testing.assert_frame_equal(*both)
 
 
-def test_a_number_of_many_classes_is_read_once(monkeypatch):
-    read, numbers = [], Kept.numbers
-    monkeypatch.setattr(Kept, "numbers", lambda own, name, values: read.extend(values) or numbers(own, name, values))
-    assert release(PAID, OF_PAID, [0], keep=MEANS, anyway="it is only a test").frame.days.tolist() == [*PAID.days]
+def test_means_read_each_number_and_count_the_classes_once_and_hold_no_dropped_column(monkeypatch):
+    read, grouped, held = [], [], []
+    for owner, name, noted in (
+        (Kept, "numbers", lambda own, name, values: read.extend(values)),
+        (keeping, "combinations_of", lambda frame, names: grouped.append(names)),
+        (keeping, "held", lambda frame: held.extend(frame.columns)),
+    ):
+        done = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *given, noted=noted, done=done: noted(*given) or done(*given))
+    made = release(PAID.assign(name="x"), OF_PAID, [0], keep=MEANS, drop="name", anyway="it is only a test")
+    assert made.frame.days.tolist() == [*PAID.days]
     assert sorted(read) == sorted([*PAID.pay, *set(PAID.days)])
+    assert grouped.count(["age"]) == 1
+    assert "column 3" not in held
 
 
 def test_a_file_with_other_means_is_found_out():
