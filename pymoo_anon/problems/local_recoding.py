@@ -237,8 +237,6 @@ class LocalRecodingProblem(AnonymizationProblem):
         n = len(table.quasi_identifiers)
         self.method, self.structure = method, structure
         self.n_improvements = whole_from_0("n_improvements", n_improvements)
-        self.held = tuple(one for one in constraints if holds_by_construction(one, table.tuples))
-        self.within_parts = parts_within(within, table, self.held)
         self.earlier = () if within is None else (within,)
         #: (n_distinct,) int64 array of `kept_whole`, or None. Set before the first point is decoded.
         self.units: Ints | None = None
@@ -254,6 +252,8 @@ class LocalRecodingProblem(AnonymizationProblem):
             elementwise_runner=elementwise_runner,
         )
         check_local(self.measured)
+        self.held = tuple(one for one in self.constraints if holds_by_construction(one, table.tuples))
+        self.within_parts = parts_within(within, table, self.held)
         self._base = base_weights(self.objectives, self.table.tuples.names)
         self._requirements = tuple(requirements_of(self.held, table.tuples))
         self._recodings, self._few = _Recodings(), _Recodings()
