@@ -71,6 +71,11 @@ def press(page, name):
     page.get_by_role("button", name=name, exact=isinstance(name, str)).click()
 
 
+def take(page, label, option):
+    page.get_by_label(label).click()
+    page.get_by_role("option", name=option).click()
+
+
 def see(page, words):
     page.get_by_text(words).first.wait_for()
 
@@ -219,8 +224,7 @@ def test_a_hierarchy_is_edited_by_hand_and_every_change_is_undone(browser):
         see(page, f"Undo ({len(texts)})")
 
     with served("people.toml") as address, visited(browser, f"{address}?step=2") as page:
-        page.get_by_label("Column").click()
-        page.get_by_role("option", name="town").click()
+        take(page, "Column", "town")
         choose_groups(page, 0)
         page.get_by_label("Label", exact=True).fill("Germany")
         press(page, "Rename")
@@ -230,18 +234,15 @@ def test_a_hierarchy_is_edited_by_hand_and_every_change_is_undone(browser):
         press(page, "Merge 2 groups")
         comes("Bonn;Germany;*", "Paris;south;*", "Rome;south;*", "Turin;south;*")
         choose_groups(page, 1)
-        page.get_by_label("Members").click()
-        page.get_by_role("option", name="Turin").click()
+        take(page, "Members", "Turin")
         page.keyboard.press("Escape")
         page.get_by_label("New label").fill("Piedmont")
         press(page, "Split off")
         comes("Bonn;Germany;*", "Paris;south;*", "Rome;south;*", "Turin;Piedmont;*")
         choose_groups(page, 1)
-        page.get_by_label("Members").click()
-        page.get_by_role("option", name="Rome").click()
+        take(page, "Members", "Rome")
         page.keyboard.press("Escape")
-        page.get_by_label("Other group").click()
-        page.get_by_role("option", name="Piedmont").click()
+        take(page, "Other group", "Piedmont")
         press(page, "Move there")
         comes("Bonn;Germany;*", "Paris;south;*", "Rome;Piedmont;*", "Turin;Piedmont;*")
         assert page.locator(".groups tbody tr").nth(2).inner_text().split()[:3] == ["Piedmont", "2", "18"]
@@ -269,8 +270,7 @@ def test_a_hierarchy_is_edited_by_hand_and_every_change_is_undone(browser):
             {"name": "town.csv", "mimeType": "text/csv", "buffer": b"Bonn;a;x\nParis;b;x\nRome;a;y\nTurin;a;y\n"}
         )
         see(page, re.compile("coarsening"))
-        page.get_by_label("Column").click()
-        page.get_by_role("option", name="age").click()
+        take(page, "Column", "age")
         page.get_by_label("Widths, from fine to coarse").fill("10, 20")
         press(page, "Make intervals")
         see(page, "50–59")
@@ -299,8 +299,7 @@ def test_audiences_are_added_and_each_gets_a_release(browser):
         see(page, re.compile("The front has"))
         press(page, "6 Release")
         for name in ("everybody", "staff"):
-            page.get_by_label("Audience").click()
-            page.get_by_role("option", name=name).click()
+            take(page, "Audience", name)
             press(page, "Release")
             see(page, f"people-release-{name}.csv.evidence.json for you alone")
         see(page, re.compile("Whoever has the 2 releases and links their rows sees"))
@@ -378,8 +377,7 @@ def test_pages_and_a_reload_show_one_search_that_stops_with_what_it_has(browser)
     project.write_text(project.read_text(encoding="utf-8").replace("[search]", endless), encoding="utf-8")
     with served("people.toml") as address, visited(browser, f"{address}?step=4") as page:
         for words, name in (("Pareto local search", "pls"), ("PBG-EA", "pbgea")):
-            page.get_by_label("Algorithm").click()
-            page.get_by_role("option", name=words).click()
+            take(page, "Algorithm", words)
             wait_until(lambda name=name: f'algorithm = "{name}"' in project.read_text(encoding="utf-8"))
         with visited(browser, address) as other:
             press(page, "Search")
