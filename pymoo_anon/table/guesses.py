@@ -20,7 +20,7 @@ from pymoo_anon._messages import examples
 from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name, is_missing, python_values, read_numbers, tallied
 from pymoo_anon.table.draft_levels import WORDS, looks_like_a_date, role_of_lettered, role_of_word, split_words
-from pymoo_anon.typing import Bools, Ints
+from pymoo_anon.typing import Ints
 
 #: Columns with more distinct values are sampled, for nobody edits a hierarchy of so many rows.
 MOST_VALUES = 100_000
@@ -445,10 +445,7 @@ class _Forms:
         return profile.repeats and (profile.n_distinct <= _FEW_NUMBERS or others >= 5 * (profile.n_distinct - 1))
 
     def _name_nobody(self) -> bool:
-        """Return whether values are too few for names.
-
-        Two say, for example, whether there is a telephone.
-        """
+        """Return whether values are too few for names. Two may say whether there is a telephone."""
         profile = self.profile
         return profile.is_binary or (self.are_whole and profile.n_distinct <= _FEW_NUMBERS and profile.repeats)
 
@@ -542,7 +539,8 @@ def decided_columns(
     wanted = list(dict.fromkeys([*own, names[0] if person is None else person]))
     table, aliases = frames.aliased(frame, wanted)
     alias = dict(zip(wanted, aliases, strict=True))
-    some, surprises = _first_codes(table), {other: _surprise(profile) for other, profile in own.items()}
+    some = _codes_of(frames.fetched(table.head(_MORE_ROWS)))
+    surprises = {other: _surprise(profile) for other, profile in own.items()}
     for place, name in enumerate(names):
         others = names[place + 1 :] if by is None else asked
         likely = [wanted[i] for i in _agreeing(some, wanted.index(name)) if wanted[i] in own and wanted[i] != name]
@@ -576,10 +574,8 @@ def _following(table: Any, alias: Mapping[Name, str], name: Name, others: Sequen
     numbers = read_numbers(held[alias[name]].to_list(), [1] * len(held))[0]
     read = [(number, i) for i, number in enumerate(numbers) if number is not None]
     order = [i for _, i in sorted(read)]
-    codes = {
-        other: frames.factorized(pd.Series(held[alias[other]].to_list(), dtype=object))[0][order] for other in others
-    }
-    return [other for other, own in codes.items() if (own[1:] != own[:-1]).sum() < len(np.unique(own))]
+    codes = zip(others, _codes_of(held)[order, 1:].T, strict=True)
+    return [other for other, own in codes if (own[1:] != own[:-1]).sum() < len(np.unique(own))]
 
 
 def _surprise(profile: Profile) -> float:
@@ -588,19 +584,17 @@ def _surprise(profile: Profile) -> float:
     return -log(float((shares**2).sum()))
 
 
-def _first_codes(table: Any) -> Any:
-    head = frames.fetched(table.head(_MORE_ROWS))
-    columns = [frames.factorized(pd.Series(head[name].to_list(), dtype=object))[0] for name in head.columns]
+def _codes_of(rows: Any) -> Ints:
+    columns = [frames.factorized(pd.Series(rows[name].to_list(), dtype=object))[0] for name in rows.columns]
     return np.column_stack([np.unique(codes, return_inverse=True)[1] for codes in columns])
 
 
 def _agreeing(some: Ints, place: int) -> Ints:
     """Return the places of columns that agree wherever the one at a place does."""
-    found = np.flatnonzero(_agree(some[:_FEW_ROWS], some[:_FEW_ROWS, place]))
-    return found[_agree(some[:, found], some[:, place])]
-
-
-def _agree(columns: Ints, codes: Ints) -> Bools:
-    first = np.zeros(codes.max(initial=0) + 1, dtype=np.int64)
-    first[codes] = np.arange(len(codes))
-    return (columns == columns[first[codes]]).all(axis=0)
+    found, first = np.arange(some.shape[1]), np.zeros(len(some), dtype=np.int64)
+    # Few columns are left by few rows.
+    for rows in (some[:_FEW_ROWS], some):
+        codes = rows[:, place]
+        first[codes] = np.arange(len(codes))
+        found = found[(rows[:, found] == rows[np.ix_(first[codes], found)]).all(axis=0)]
+    return found
