@@ -27,7 +27,9 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     # A wrong place is refused before any work.
     target, paths = target_of(study, asked.output, asked.table)
     check_free(paths, asked.force)
-    with working("Step 1 of 4: reading the front"), options_named(asked):
+    # The point of an audience is searched, for as long as the search itself lasts.
+    first = "reading the front" if asked.audience is None else f"searching for audience {asked.audience!r}"
+    with working(f"Step 1 of 4: {first}"), options_named(asked):
         front = study.front
     try:
         with working("Step 2 of 4: recoding and writing") as show, options_named(asked):
