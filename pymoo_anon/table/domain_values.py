@@ -356,8 +356,11 @@ def interval_labels(
             return f"{low:f}" if width == 1 else f"{int(low)}–{int(high) - 1}"
         return f"[{low:f}, {high:f})"
 
-    labels = [label(min(max(bin_of(number, width), first), last)) for number in numbers]
-    return [own.replace(", ", "; ").replace(".", ",") for own in labels] if sign == "," else labels
+    places = [min(max(bin_of(number, width), first), last) for number in numbers]
+    labels = {place: label(place) for place in {*places}}
+    if sign == ",":
+        labels = {place: own.replace(", ", "; ").replace(".", ",") for place, own in labels.items()}
+    return [labels[place] for place in places]
 
 
 _MOST_MAGNITUDE = 10**18
