@@ -79,9 +79,10 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
     for own in people:
         told = f"{own.first:,} rows are better off with {names[0]}, {own.second:,} with {names[1]}"
         tell(console, f"By {own.property} {told}, {own.equal:,} with neither.")
-        verdicts = dict.fromkeys(own.verdicts.values())
-        by = (listed(judge for judge, one in own.verdicts.items() if one == verdict) for verdict in verdicts)
-        told = "; ".join(f"{verdict} by {judges}" for verdict, judges in zip(verdicts, by, strict=True))
+        judges: dict[str, list[str]] = {}
+        for judge, verdict in own.verdicts.items():
+            judges.setdefault(verdict, []).append(judge)
+        told = "; ".join(f"{verdict} by {listed(by)}" for verdict, by in judges.items())
         tell(console, f"  {names[0]} is {told}.")
 
 

@@ -299,7 +299,7 @@ def _parts_of(function: FunctionType) -> tuple[Any, ...]:
 
 
 def _globals_of(function: FunctionType) -> dict[str, Any]:
-    """Return the plain values and functions of its module that a function reads, also through these functions."""
+    """Return the globals that decide what a function does: plain values and functions of its module."""
     found: dict[str, Any] = {}
     codes = [function.__code__]
     while codes:
