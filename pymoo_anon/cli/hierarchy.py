@@ -19,7 +19,7 @@ from pymoo_anon.cli.options import CheckRequest, DraftRequest, ShowRequest
 from pymoo_anon.study.interrupt import ExitCode, write_new
 from pymoo_anon.study.names import Reading, all_there, file_names, source_of
 from pymoo_anon.study.options import is_project
-from pymoo_anon.study.project import read_project
+from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.tables import by_column, columns_of, csv_files, open_table
 from pymoo_anon.table.draft_levels import Draft
 from pymoo_anon.table.drafts import draft_hierarchy
@@ -89,9 +89,8 @@ def _others(folder: Path, files: Mapping[str, str]) -> str:
 
 
 def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str], Path]:
-    reading, every = _reading_of(request.data)
-    if is_project(request.data):
-        project = read_project(request.data, decided=False)
+    reading, every, project = _reading_of(request.data)
+    if project is not None:
         # A column that the project does not name yet can have a draft, too.
         asked = all_there(request.column, every)
         every, names = list(dict.fromkeys([*every, *asked])), asked or project.with_role("quasi-identifier")
@@ -101,18 +100,18 @@ def _asked_for(request: DraftRequest) -> tuple[Reading, list[str], dict[str, str
     return reading, names, dict(zip(every, file_names(every), strict=True)), folder
 
 
-def _reading_of(data: Path) -> tuple[Reading, list[str]]:
-    """Return the reading of a table, and its column names."""
+def _reading_of(data: Path) -> tuple[Reading, list[str], Project | None]:
+    """Return the reading of a table, its column names, and the project if it is of one."""
     if is_project(data):
         project = read_project(data, decided=False)
-        return project.reading, list(project.columns)
+        return project.reading, list(project.columns), project
     source = source_of(str(data), Path())
-    return Reading(source), columns_of(source)
+    return Reading(source), columns_of(source), None
 
 
-def _named_by_project(data: Path, files: Sequence[Path]) -> list[tuple[Path, str]]:
+def _named_by(project: Project | None, files: Sequence[Path]) -> list[tuple[Path, str]]:
     """Return files with the columns for which a project names them."""
-    columns = read_project(data, decided=False).columns.items() if is_project(data) else ()
+    columns = () if project is None else project.columns.items()
     named = [(own.hierarchy.resolve(), name) for name, own in columns if own.hierarchy is not None]
     return [(file, name) for file in files for path, name in named if path == file.resolve()]
 
@@ -137,8 +136,8 @@ def run_check(request: CheckRequest, console: Console) -> None:
     checked = []
     with working("Reading the table") as show:
         if request.data is not None:
-            reading, names = _reading_of(request.data)
-            named = _named_by_project(request.data, files)
+            reading, names, project = _reading_of(request.data)
+            named = _named_by(project, files)
             others = [file for file in files if file not in dict(named)]
             found = sorted([*named, *((file, name) for name, file in by_column(others, reading.source, names).items())])
             frame = at_hand(open_table(reading, list(dict.fromkeys(name for _, name in found))))
