@@ -245,7 +245,7 @@ class CountQueries:
         for i, query in enumerate(self.asked):
             for t, (j, values) in enumerate(query.items()):
                 places[i, :, t] = j, len(found[j])
-                found[j].append(np.isin(np.arange(sizes[j]), values))
+                found[j].append(np.bincount(values, minlength=sizes[j]) > 0)
         return [np.reshape(own, (len(own), n)) for own, n in zip(found, sizes, strict=True)], places
 
     def _counted(self, blocks: Blocks, rounded: Callable[[Floats], Floats] = np.asarray) -> Floats:

@@ -7,6 +7,7 @@ import os
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -153,6 +154,7 @@ def _page(subject: Subject, show: Callable[[str], object]) -> str:
     return frame.replace("@data@", _embedded(payload))
 
 
+@cache
 def _template() -> Any:
     """Return the template of the page, which escapes all it is given."""
     # Loaded late: a release does not need it.
