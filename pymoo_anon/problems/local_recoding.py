@@ -33,7 +33,7 @@ from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 from pymoo_anon.problems.lattice import whole_numbers
 from pymoo_anon.problems.releases import divided_parts, fingerprint_of, parts_within
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
-from pymoo_anon.recoding import FEW, Ascent, ColumnRequirement, Requirements, Tests, Trees, check_ways, recode
+from pymoo_anon.recoding import FEW, Ascent, ColumnRequirement, Requirements, Trees, check_ways, recode
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Constraint, LocalGeneralization, kept_by
 from pymoo_anon.table.microdata import Microdata, check_table
@@ -138,7 +138,7 @@ def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:
     return made
 
 
-def ascend(trees: Trees, tests: Tests, loss: float, limit: Termination) -> LowerBound:
+def ascend(trees: Trees, tests: Requirements, loss: float, limit: Termination) -> LowerBound:
     """Raise a lower bound of a loss until the termination. It is checked after the last pass."""
     state = SimpleNamespace(start_time=time.time(), n_gen=0, n_iter=0)
     with uncounted_compilation(state):
@@ -415,7 +415,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         classes = self.table.local_classes(made, tuple(read))
         alone = [whole_classes(one) for one in partial]
         others = [*target.requirements, *requirements_of(alone, self.table.tuples)]
-        tests = Requirements(max(target.k, least_k(alone)), others).tests(self.table.tuples, trees)
+        tests = Requirements.of(self.table.tuples, trees, max(target.k, least_k(alone)), others)
         smallest = np.argsort(classes.sizes, kind="stable")
         stay, n_joined = kept_by(partial, classes), 0
         while True:
@@ -474,8 +474,8 @@ class LocalRecodingProblem(AnonymizationProblem):
         return [hierarchy.nodes for hierarchy in self.table.quasi_identifiers.values()]
 
     @cached_property
-    def _tests(self) -> Tests:
-        return Requirements(1, self._requirements).tests(self.table.tuples, self._trees)
+    def _tests(self) -> Requirements:
+        return Requirements.of(self.table.tuples, self._trees, 1, self._requirements)
 
     @cached_property
     def _trees(self) -> Trees:

@@ -123,7 +123,7 @@ def _divide(
     tuples = problem.table.tuples
     nodes = [hierarchy.nodes for hierarchy in problem.table.quasi_identifiers.values()]
     trees = Trees.of(tuples, nodes, base_weights(problem.objectives, tuples.names), parts)
-    tests = Requirements(int(promised[0].bound), requirements_of(promised, tuples)).tests(tuples, trees)
+    tests = Requirements.of(tuples, trees, int(promised[0].bound), requirements_of(promised, tuples))
     chosen = np.flatnonzero(divided[trees.places])
     # Tuples are numbered anew, so that cells come in the order of `chosen`.
     part = trees.subset(chosen)._replace(places=np.arange(len(chosen)))

@@ -25,7 +25,7 @@ from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints, Ints32
 
 if TYPE_CHECKING:
-    from pymoo_anon.recoding import Tests, Trees
+    from pymoo_anon.recoding import Requirements, Trees
 
 # Shares of the rows in kept classes, by the ladders of a front beside the one without any.
 _KEPT_SHARES = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
@@ -193,7 +193,7 @@ def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint
     return parts
 
 
-def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], Ints32]) -> Ints32:
+def divided_parts(trees: Trees, tests: Requirements, recoded: Callable[[Trees, Requirements], Ints32]) -> Ints32:
     """Return the cells of parts that are recoded alone. Those that break a requirement stay whole."""
     # Loaded late: a lattice has no trees.
     from pymoo_anon.recoding.trees import cells_of_classes, places_by_number

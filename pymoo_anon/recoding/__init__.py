@@ -2,7 +2,7 @@
 
 from pymoo_anon.recoding.bound import Ascent
 from pymoo_anon.recoding.recode import FEW, check_ways, recode
-from pymoo_anon.recoding.trees import ColumnRequirement, RequirementKind, Requirements, Tests, Trees
+from pymoo_anon.recoding.trees import ColumnRequirement, RequirementKind, Requirements, Trees
 
 __all__ = [
     "FEW",
@@ -10,7 +10,6 @@ __all__ = [
     "ColumnRequirement",
     "RequirementKind",
     "Requirements",
-    "Tests",
     "Trees",
     "check_ways",
     "recode",

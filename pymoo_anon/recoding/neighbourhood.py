@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.bound import Ascent, Items
 from pymoo_anon.recoding.moves import LEAST_SAVED, Classes, class_holds, cost_with, cost_without, enter, leave
-from pymoo_anon.recoding.trees import Tests, Trees, hold, widen
+from pymoo_anon.recoding.trees import Requirements, Trees, hold, widen
 from pymoo_anon.typing import Floats, Ints
 
 # Passes of the ascent that make the prices.
@@ -44,7 +44,7 @@ class Neighbourhoods(NamedTuple):
     state: NDArray[np.uint64]  # (1,) uint64, where the sequence of random numbers is
 
     @classmethod
-    def of(cls, trees: Trees, tests: Tests, class_of: Ints, prices: Floats) -> Neighbourhoods:
+    def of(cls, trees: Trees, tests: Requirements, class_of: Ints, prices: Floats) -> Neighbourhoods:
         """Begin a search at given classes."""
         _, numbers = np.unique(class_of, return_inverse=True)
         n_classes = int(numbers.max()) + 1
@@ -69,7 +69,7 @@ class Neighbourhoods(NamedTuple):
         )
 
 
-def improved_classes(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
+def improved_classes(trees: Trees, tests: Requirements, class_of: Ints, price: float, n_improvements: int) -> Ints:
     """Try n neighbourhoods, the same ones each time, and keep those that lose less.
 
     Those given hold the tests, and so do those returned, (n_tuples,) int64 with unused numbers. A class costs a price

@@ -18,7 +18,7 @@ from pymoo_anon.recoding.bottom_up import bottom_up, grow
 from pymoo_anon.recoding.moves import Classes, fill, relocate, repair
 from pymoo_anon.recoding.neighbourhood import improved_classes
 from pymoo_anon.recoding.top_down import RULES, top_down
-from pymoo_anon.recoding.trees import Tests, Trees, cells_of_classes, places_by_number
+from pymoo_anon.recoding.trees import Requirements, Trees, cells_of_classes, places_by_number
 from pymoo_anon.typing import Ints, Ints32
 
 # A block has about so many distinct tuples, and so many times k rows: smaller ones would be seen in the loss.
@@ -61,7 +61,7 @@ def check_ways(**given: str) -> None:
 
 def recode(
     trees: Trees,
-    tests: Tests,
+    tests: Requirements,
     price: float = 0.0,
     method: str = "bottom-up",
     structure: str = "sizes",
@@ -75,7 +75,7 @@ def recode(
 
     Args:
         trees: The trees and tuples, `Trees.of`.
-        tests: What every class has to hold, `Requirements.tests`. Where the whole table breaks it, every recoding does,
+        tests: What every class has to hold, `Requirements.of`. Where the whole table breaks it, every recoding does,
             and all tuples are one class.
         price: What a class costs beside the loss of its cells, in cells; larger prices make fewer and larger classes.
         method: "bottom-up"; or "top-down", which loses more and takes a tenth of the time; or "mondrian", strict, or
@@ -107,7 +107,7 @@ def recode(
     return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
 
 
-def _by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int) -> Ints:
+def _by_sizes(trees: Trees, sizes: Requirements, price: float, method: str, n_threads: int) -> Ints:
     """Choose the class of every tuple by numbers of rows. Some class numbers are unused."""
     if method in RULES:
         return top_down(trees, sizes.k, price, method=method)
@@ -122,7 +122,7 @@ def _by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: 
     return _laid_out(len(trees.rows), blocks, made)[group_of]
 
 
-def _few_classes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
+def _few_classes(trees: Trees, sizes: Requirements, price: float, n_threads: int) -> Ints:
     """Return the best of several ways to a few classes.
 
     Where one class more or less counts, the cheapest cells first are often wrong: larger classes may leave a better
@@ -160,7 +160,7 @@ def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
     return places_by_number(top_down(trees, least, enough=size))
 
 
-def _recoded_block(trees: Trees, sizes: Tests, price: float, n_threads: int = 1) -> Ints:
+def _recoded_block(trees: Trees, sizes: Requirements, price: float, n_threads: int = 1) -> Ints:
     in_blocks = partial(_recoded_in_blocks, sizes=sizes, price=price, n_threads=n_threads)
     class_of = _cubed(trees, sizes.k, price, in_blocks)
     return relocate(trees, sizes, repair(trees, sizes, class_of), price, _COMPARED)
@@ -176,7 +176,7 @@ def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints])
     return class_of
 
 
-def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float, n_threads: int = 1) -> Ints:
+def _recoded_in_blocks(trees: Trees, sizes: Requirements, price: float, n_threads: int = 1) -> Ints:
     def grown(rest: Trees) -> Ints:
         return grow(rest, sizes.k, price, budget=_GROWN)
 
