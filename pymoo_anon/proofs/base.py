@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.fronts.archive import BoxArchive, boxes, evaluated, merge_front
+from pymoo_anon.fronts.archive import boxes, first_non_dominated, update_boxes
 from pymoo_anon.objectives.bounds import Bounding, SuppressionBudget
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.typing import Array, Bools, Floats, Ints
@@ -155,10 +155,14 @@ class Proof(ABC):
     def _update_front(self, X: Array, F: Floats, G: Floats) -> None:
         feasible = (G <= 0).all(axis=1)
         if feasible.any():
-            X, G = np.concatenate([self.X, X[feasible]]), np.concatenate([self.G, G[feasible]])
-            places = np.arange(len(X))[:, np.newaxis]
-            places, self.F = merge_front(places[: len(self.X)], self.F, places[len(self.X) :], F[feasible])
-            self.X, self.G = X[places[:, 0]], G[places[:, 0]]
+            pairs = (self.X, X), (self.F, F), (self.G, G)
+            X, F, G = (np.concatenate([members, new[feasible]]) for members, new in pairs)
+            kept = self._kept(F)
+            self.X, self.F, self.G = X[kept], F[kept], G[kept]
+
+    def _kept(self, F: Floats) -> Array:
+        """Return which of the members and then of feasible points make up the front."""
+        return first_non_dominated(F)
 
     def drain(self) -> tuple[Array, Floats, Floats]:
         """Return X, F and G of the new points."""
@@ -289,17 +293,11 @@ class LatticeProof(Proof):
         self.bounds: Any = self.reader(self.problem)
         self.tolerance = replace(self.tolerance, leeway=self.bounds.leeway)
         self.maximize = self.bounds.maximize[: self.problem.n_obj]
-        # The grid is one of natural values.
-        sides = self.tolerance.absolute
-        self._boxes = BoxArchive(sides, self.maximize.tolist()) if sides.all() else None
 
-    def _update_front(self, X: Ints, F: Floats, G: Floats) -> None:
-        if self._boxes is None:
-            super()._update_front(X, F, G)
-            return
-        self._boxes.add(evaluated(X, F, G))
-        if len(self._boxes):
-            self.X, self.F, self.G = self._boxes.get("X"), self._boxes.F, self._boxes.get("G")
+    def _kept(self, F: Floats) -> Array:
+        sides = self.tolerance.absolute
+        # The grid is one of natural values.
+        return update_boxes(F, boxes(F, sides, self.maximize), len(self.F)) if sides.all() else super()._kept(F)
 
 
 def least_covered(F: Floats, tolerance: Tolerance, maximize: Bools) -> Floats:

@@ -380,7 +380,7 @@ class StoredLatticeProof(LatticeProof):
 
     def _measured(self, X: Ints) -> tuple[Floats, Floats]:
         """Measure nodes, and read bounds or take the journal's."""
-        journal = self.problem.journal
+        journal = self.problem.memory.journal
         read: list[Any] = [None if journal is None else journal.bounds.pop(x.tobytes(), None) for x in X]
         new = np.array([i for i, one in enumerate(read) if one is None], dtype=np.int64)
         values = np.empty((len(X), len(self.problem.measured) + 1))
