@@ -206,14 +206,9 @@ def _tournaments(
 
 def _checked_list(given: Any, kind: Any, name: str) -> list[Any]:
     word = "Generalization" if kind is Decoded else kind.__name__
-    if isinstance(given, kind):
-        raise TypeError(f"{name} must be a list of them, got a single {type(given).__name__}")
-    found = in_order(name, given)
+    found = in_order(name, given, kind, f"objects of {word}")
     if not found:
         raise ValueError(f"{name} must hold at least one {word}, got none")
-    for one in found:
-        if not isinstance(one, kind):
-            raise TypeError(f"{name} must hold objects of {word}, got {one!r}")
     return found
 
 

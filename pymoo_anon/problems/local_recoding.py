@@ -31,9 +31,19 @@ from pymoo_anon.objectives.privacy.register import check_local
 from pymoo_anon.problems.arguments import checked_constraints
 from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 from pymoo_anon.problems.lattice import whole_numbers
-from pymoo_anon.problems.releases import divided_parts, fingerprint_of, parts_within
+from pymoo_anon.problems.releases import fingerprint_of, parts_within
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
-from pymoo_anon.recoding import FEW, Ascent, ColumnRequirement, Requirements, Trees, check_ways, recode
+from pymoo_anon.recoding import (
+    FEW,
+    Ascent,
+    ColumnRequirement,
+    Requirements,
+    Trees,
+    check_ways,
+    recode,
+    recode_parts,
+    recode_some,
+)
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Constraint, LocalGeneralization, kept_by
 from pymoo_anon.table.microdata import Microdata, check_table
@@ -397,7 +407,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             cells = recode(trees, tests, target.price, *ways, None if self.units is None else self.units[trees.places])
         else:
             trees = Trees.of(self.table.tuples, self._nodes, target.weights, self.within_parts)
-            cells = divided_parts(trees, tests, lambda trees, tests: recode(trees, tests, target.price, *ways))
+            cells = recode_parts(trees, tests, target.price, *ways)[:, :-1]
         made = LocalGeneralization(self.table.quasi_identifiers, cells)
         partial = [one for one in self.held if one.depends_on_kept]
         return self._rebuilt(made, partial, target, trees) if partial else made
@@ -429,9 +439,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             among = stay.copy()
             among[smallest[stay[smallest]][:n_joined]] = False
             stay = kept_by(partial, classes, among)
-        cells = made.cells.astype(np.int32)
-        part = trees.subset(chosen)._replace(places=np.arange(len(chosen)))
-        cells[trees.places[chosen]] = recode(part, tests.subset(chosen), target.price, self.method, self.structure)
+        cells = recode_some(trees, tests, chosen, made.cells, target.price, self.method, self.structure)
         return LocalGeneralization(self.table.quasi_identifiers, cells)
 
     def lower_bound(self, x: ArrayLike, termination: Termination | tuple[Any, ...]) -> LowerBound:

@@ -239,7 +239,7 @@ def class_holds(c, more, less, rows, tests, classes):
     if more >= 0:
         classes.members[n] = more
         n += 1
-    return hold(classes.members, np.int64(0), n, rows, tests, classes.scratch)
+    return hold(classes.members, n, rows, tests, classes.scratch)
 
 
 @kernel
@@ -551,7 +551,7 @@ def _partner(c, trees, tests, classes):
             near, least = np.int64(other), added
         if added < least_whole:
             m = list_members(other, list_members(c, np.int64(0), classes), classes)
-            if hold(classes.members, np.int64(0), m, n + rows, tests, classes.scratch):
+            if hold(classes.members, m, n + rows, tests, classes.scratch):
                 whole, least_whole = np.int64(other), added
     return whole if whole >= 0 else near
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from pymoo_anon.recoding.moves import Classes, fill, relocate, repair
 from pymoo_anon.recoding.neighbourhood import improved_classes
 from pymoo_anon.recoding.top_down import RULES, top_down
 from pymoo_anon.recoding.trees import Requirements, Trees, cells_of_classes, places_by_number
-from pymoo_anon.typing import Ints, Ints32
+from pymoo_anon.typing import Array, Ints, Ints32
 
 # A block has about so many distinct tuples, and so many times k rows: smaller ones would be seen in the loss.
 _BLOCK_TUPLES = 30_000
@@ -105,6 +106,21 @@ def recode(
         if len(tests.kinds) > 0 and not direct:
             class_of = repair(trees, tests, class_of)
     return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
+
+
+def recode_some(trees: Trees, tests: Requirements, chosen: Ints, cells: Array, *ways: Any) -> Ints32:
+    """Return cells in which some tuples, (n,) int64 ascending, are recoded alone, in ways as of `recode`."""
+    part, made = trees.subset(chosen)._replace(places=np.arange(len(chosen))), cells.astype(np.int32)
+    made[trees.places[chosen]] = recode(part, tests.subset(chosen), *ways)
+    return made
+
+
+def recode_parts(trees: Trees, tests: Requirements, *ways: Any) -> Ints32:
+    """Return cells in which each part is recoded alone. One that breaks a requirement stays whole."""
+    parts = trees.parts
+    cells = trees.released(cells_of_classes(trees, parts, int(parts.max()) + 1)[parts])
+    holds = [own for own in places_by_number(parts) if tests.subset(own).keeps_whole(trees.rows[own])]
+    return recode_some(trees, tests, np.sort(np.concatenate(holds)), cells, *ways) if holds else cells
 
 
 def _by_sizes(trees: Trees, sizes: Requirements, price: float, method: str, n_threads: int) -> Ints:

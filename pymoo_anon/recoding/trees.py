@@ -432,13 +432,13 @@ def histogram_for(tests: Requirements) -> Histogram:
 
 
 @kernel
-def hold(members, a, b, rows, tests, scratch):
-    """Return whether the tuples in members[a:b], of so many rows, hold all requirements."""
+def hold(members, n, rows, tests, scratch):
+    """Return whether the first n members, of so many rows, hold all requirements."""
     if rows < tests.k:
         return False
     if len(tests.kinds) == 0:
         return True
-    n_touched = _fill_histogram(members, a, b, tests, scratch)
+    n_touched = _fill_histogram(members, n, tests, scratch)
     kept = True
     for t in range(len(tests.kinds)):
         if kept:
@@ -451,14 +451,14 @@ def hold(members, a, b, rows, tests, scratch):
 @njit(allocates=False)
 def hold_whole(members, rows, tests, scratch):
     """Return whether all members hold all requirements."""
-    return hold(members, np.int64(0), np.int64(len(members)), rows, tests, scratch)
+    return hold(members, np.int64(len(members)), rows, tests, scratch)
 
 
 @kernel
-def _fill_histogram(members, a, b, tests, scratch):
+def _fill_histogram(members, n, tests, scratch):
     """Fill the histogram of a set, and count its distinct values."""
     n_touched = np.int64(0)
-    for i in range(a, b):
+    for i in range(n):
         r = members[i]
         for e in range(tests.starts[r], tests.starts[r + 1]):
             value = tests.values[e]

@@ -450,5 +450,5 @@ def test_a_pickled_problem_writes_nowhere(tmp_path):
     with journaled(problem, tmp_path / "search.journal"):
         copy = pickle.loads(pickle.dumps(problem))
         assert copy.memory.journal is None
-        assert problem.journal is not None
-    assert problem.journal is None
+        assert problem.memory.journal is not None
+    assert problem.memory.journal is None
