@@ -36,7 +36,6 @@ from pymoo_anon.problems.requirements import holds_by_construction, least_k, req
 from pymoo_anon.recoding import (
     FEW,
     Ascent,
-    ColumnRequirement,
     Requirements,
     Trees,
     check_ways,
@@ -73,7 +72,6 @@ class LocalTarget:
     k: int  # Least number of rows of a class
     price: float  # Cost of a class beside the loss of its cells, in cells. Larger prices make fewer and larger classes
     weights: tuple[float, ...]  # Weight of the loss of a cell by quasi-identifier, 1 on average
-    requirements: tuple[ColumnRequirement, ...] = ()  # Requirements on every class beside k
 
 
 def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
@@ -265,7 +263,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         self.held = tuple(one for one in self.constraints if holds_by_construction(one, table.tuples))
         self.within_parts = parts_within(within, table, self.held)
         self._base = base_weights(self.objectives, self.table.tuples.names)
-        self._requirements = tuple(requirements_of(self.held, table.tuples))
+        self._requirements = requirements_of(self.held, table.tuples)
         self._recodings, self._few = _Recodings(), _Recodings()
         self.n_threads = os.cpu_count() or 1
 
@@ -312,7 +310,6 @@ class LocalRecodingProblem(AnonymizationProblem):
             k=self.targets[point[0]] if among else int(point[0]) - len(self.targets),
             price=self.prices[point[1]],
             weights=tuple((weights / weights.mean()).tolist()),
-            requirements=self._requirements,
         )
 
     def words(self, X: Array) -> list[str]:
@@ -424,7 +421,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         read = dict.fromkeys(column for one in partial for column in one.reads(self.table.sensitive))
         classes = self.table.local_classes(made, tuple(read))
         alone = [whole_classes(one) for one in partial]
-        others = [*target.requirements, *requirements_of(alone, self.table.tuples)]
+        others = [*self._requirements, *requirements_of(alone, self.table.tuples)]
         tests = Requirements.of(self.table.tuples, trees, max(target.k, least_k(alone)), others)
         smallest = np.argsort(classes.sizes, kind="stable")
         stay, n_joined = kept_by(partial, classes), 0
