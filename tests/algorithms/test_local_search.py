@@ -50,7 +50,7 @@ def to_the_end(of, seed=1, **options):
 def seen(of):
     """Return all nodes, and a mask of the evaluated ones."""
     X = of.nodes(0, of.n_nodes)
-    return X, np.array([x.tobytes() in of._memory._rows for x in X])
+    return X, np.array([x.tobytes() in of.memory._rows for x in X])
 
 
 @given(tasks() | tasks(violating=True) | tasks(below=True), st.integers(0, 3), st.sampled_from([1, 5, 16]))
