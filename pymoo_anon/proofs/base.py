@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,9 +50,6 @@ class Tolerance:
 
     absolute: Floats  # (n_obj,) float array, in units of the objectives; 0 for none
     relative: Floats  # (n_obj,) float array of shares below 1; 0 for none
-    # (n_obj,) float array: rounding can put a bound below its value by this share, and no other value lies between.
-    # Bounds are lowered by it where there is no tolerance.
-    leeway: Floats | float = field(default=0.0, repr=False)
 
     def widened(self, values: Floats) -> Floats:
         """Return the (n, n_obj) greatest values of members that cover points."""
@@ -219,7 +216,8 @@ class BoundsReader:
         has_floor: (n_measures,) Boolean array, whether a measure has floors.
         rises: Whether evaluated nodes raise the floors of their generalizations.
         least: (n_measures,) float array, the least minimised values of all.
-        leeway: (n_obj,) float array, as in `Tolerance`.
+        leeway: (n_obj,) float array: rounding can put a bound below its value by this share, and no other value lies
+            between.
         terms: (n_measures, n_var, n_levels) float array: the floor of a node is a sum of one term per attribute. It is
             -inf for a measure without floors.
     """
@@ -291,7 +289,6 @@ class LatticeProof(Proof):
         if without := [repr(objective) for objective in self.problem.objectives if objective.bounding is None]:
             raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
         self.bounds: Any = self.reader(self.problem)
-        self.tolerance = replace(self.tolerance, leeway=self.bounds.leeway)
         self.maximize = self.bounds.maximize[: self.problem.n_obj]
 
     def _kept(self, F: Floats) -> Array:
@@ -300,14 +297,14 @@ class LatticeProof(Proof):
         return update_boxes(F, boxes(F, sides, self.maximize), len(self.F)) if sides.all() else super()._kept(F)
 
 
-def least_covered(F: Floats, tolerance: Tolerance, maximize: Bools) -> Floats:
-    """Return the (m, n_obj) least values that members cover.
+def least_covered(F: Floats, tolerance: Tolerance, maximize: Bools, leeway: Floats | float = 0.0) -> Floats:
+    """Return the (m, n_obj) least values that members cover. Without a tolerance they are lowered by the leeway.
 
     They cover larger ones as well: the tolerance grows by less than the values do.
     """
     sides = tolerance.absolute
     if not sides.any() and not tolerance.relative.any():
-        return F - tolerance.leeway * np.abs(np.where(np.isfinite(F), F, 0.0))
+        return F - leeway * np.abs(np.where(np.isfinite(F), F, 0.0))
     if sides.all():
         own = boxes(F, sides, maximize)
         least = np.where(maximize, np.nextafter((own - 1) * sides, np.inf), own * sides)

@@ -142,7 +142,7 @@ class MeasureRules(BoundsReader):
         """Build the members of a front."""
         # Measures of constraints alone make no member worse than another.
         needs = np.full((len(F), len(self.families)), -np.inf)
-        needs[:, : F.shape[1]] = least_covered(F, tolerance, self.maximize[: F.shape[1]])
+        needs[:, : F.shape[1]] = least_covered(F, tolerance, self.maximize[: F.shape[1]], self.leeway)
         reaches = np.full((len(F), max(len(self.thresholds), 1)), np.inf)
         for column, family in enumerate(self.families):
             if family.kind is Kind.THRESHOLD:
