@@ -33,16 +33,7 @@ from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 from pymoo_anon.problems.lattice import whole_numbers
 from pymoo_anon.problems.releases import fingerprint_of, parts_within
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
-from pymoo_anon.recoding import (
-    FEW,
-    Ascent,
-    Requirements,
-    Trees,
-    check_ways,
-    recode,
-    recode_parts,
-    recode_some,
-)
+from pymoo_anon.recoding import FEW, Ascent, Requirements, Trees, check_ways, recode, recode_parts, recode_some
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Constraint, LocalGeneralization, kept_by
 from pymoo_anon.table.microdata import Microdata, check_table

@@ -30,7 +30,6 @@ from pymoo_anon.testing.support import (
     called,
     check_points,
     check_same,
-    check_unchanged,
     numpy_seeded,
     output_names,
     outputs_of,
@@ -77,7 +76,7 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
     _check_filled(problem, X.copy())
     before = X.copy()
     values = called(f"{name} must evaluate any valid points", outputs_of, problem, X)
-    check_unchanged(f"{name} must not change X", before, X)
+    check_same(f"{name} must not change X", before, X)
     _check_numbers(problem, X, values)
     _check_all_ways(problem, X, values, seed)
     _check_front(problem, X, values)
@@ -247,7 +246,7 @@ def check_operator(
         _check_draws(operator, act, made, n)
     if isinstance(operator, Repair):
         _check_repaired(operator, problem, seed)
-    check_unchanged(f"{_name(operator)} must not change the bounds of the problem", before, problem.bounds())
+    check_same(f"{_name(operator)} must not change the bounds of the problem", before, problem.bounds())
 
 
 def _use_of(operator: Operator) -> Callable[..., Array]:
@@ -287,7 +286,7 @@ def _check_draws(operator: Operator, act: Callable[[Operator], Array], made: Arr
 def _check_repaired(operator: Repair, problem: Problem, seed: int) -> None:
     once = _repaired(operator, problem=problem, X=np.empty(0), n=_NUMBERS_GIVEN[-1], seed=seed)
     twice = _repair(operator, problem, once, seed + 1)
-    check_unchanged(f"{_name(operator)} must leave valid points as they are", once, twice)
+    check_same(f"{_name(operator)} must leave valid points as they are", once, twice)
 
 
 def _sampled(operator: Sampling, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
@@ -377,7 +376,7 @@ def _points_of(operator: Operator, pop: Any, n: int) -> Array:
 
 
 def _check_unchanged(operator: Operator, given: Array, X: Array) -> None:
-    check_unchanged(f"{_name(operator)} must not change what it is given", X, given)
+    check_same(f"{_name(operator)} must not change what it is given", X, given)
 
 
 _USES: dict[type[Operator], Callable[..., Array]] = {
