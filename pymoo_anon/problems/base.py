@@ -100,7 +100,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self.objectives = arguments.checked_objectives(objectives, table)
         self.constraints = arguments.checked_constraints(constraints, table)
         self.suppression = suppression_rule(suppression)
-        self._grouping = self.suppression.grouping(table.n_rows)
         self._limit = None
         if isinstance(self.suppression, Violating):
             self.suppression.read(self.constraints)
@@ -249,7 +248,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         asked = None if sources is None else given >= 0
         rows = given if asked is None else given[asked]
         maps, n_groups = self.group_maps(points)
-        limit, below = self._grouping
+        limit, below = self.suppression.grouping(self.table.n_rows)
         done = 0
         for grouped in self.table.grouper.classes(
             maps,

@@ -214,7 +214,7 @@ def test_rules_and_members_say_what_table_and_front_allow():
     F = np.array([[-3.0, 5.0], [-4.0, 7.0]])
     members = own.members_of(F, tolerance(None, 2))
     assert members.reaches.tolist() == [[4], [3]]
-    assert members.needs.tolist() == [[-4, 7, -np.inf], [-3, 5, -np.inf]]
+    np.testing.assert_allclose(members.needs, [[-4, 7, -np.inf], [-3, 5, -np.inf]], rtol=1e-13)
 
 
 # Whole numbers that are counted one by one, others, and those beyond both.
