@@ -43,13 +43,17 @@ def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
         raise ValueError(f"{name} must be {', '.join(others)} or {last}, got {value!r}")
 
 
-def in_order(name: str, given: Any, kind: Any = ()) -> list[Any]:
-    """Return the members of a list or its like, in their order."""
+def in_order(name: str, given: Any, kind: Any = (), words: str = "") -> list[Any]:
+    """Return the members of a list or its like, in their order. With words for it, all are of a kind."""
     if isinstance(given, kind):
-        raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
+        shown = " ".join(f"{given!r:.80}".split())
+        raise TypeError(f"{name} must be a list of them, got {shown}; [{shown}] is one")
     if isinstance(given, Set) or not isinstance(given, Iterable):
         raise TypeError(f"{name} must be a list, got {given!r:.80}")
-    return list(given)
+    members = list(given)
+    if wrong := [one for one in members if words and not isinstance(one, kind)]:
+        raise TypeError(f"{name} must be {words}, got {wrong[0]!r}")
+    return members
 
 
 def repeated(items: Iterable[Any]) -> list[Any]:

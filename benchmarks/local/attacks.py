@@ -266,7 +266,7 @@ def cube_alone(table: Microdata, k: int) -> LocalGeneralization:
     """Recode by the cube alone, without the moves that follow."""
     trees = Trees.of(table.tuples, [own.nodes for own in table.quasi_identifiers.values()])
     made, _ = bottom_up(trees, k)
-    class_of = repair(trees, Requirements(k).tests(table.tuples, trees), made)
+    class_of = repair(trees, Requirements.of(table.tuples, trees, k), made)
     cells = trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
     return LocalGeneralization(table.quasi_identifiers, cells)
 

@@ -166,7 +166,7 @@ def other_cells() -> Found:
 
     def made(own: Microdata, n_threads: int) -> Any:
         trees = Trees.of(own.tuples, [hierarchy.nodes for hierarchy in own.quasi_identifiers.values()])
-        return recode(trees, Requirements(5).tests(own.tuples, trees), n_threads=n_threads)
+        return recode(trees, Requirements.of(own.tuples, trees, 5), n_threads=n_threads)
 
     alone = made(table, 1)
     return Found(float((made(table, 2) != alone).sum() + (made(other, 2) != alone[order]).sum()))

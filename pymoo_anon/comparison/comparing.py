@@ -165,7 +165,7 @@ def compare(
     grouped = [table.equivalence_classes(one, suppression, constraints) for one in named.values()]
     sets = [[one.measure(classes) for one in properties] for classes in grouped]
     vectors = dict(zip(labels, zip(*sets, strict=True), strict=True))
-    return Comparison(tuple(named), vectors, _tournaments(vectors, sets, by_name))
+    return Comparison(tuple(named), vectors, _tournaments(vectors, by_name))
 
 
 def _by_name(
@@ -188,9 +188,7 @@ def _by_name(
 
 
 def _tournaments(
-    vectors: Mapping[str, tuple[PropertyVector, ...]],
-    sets: Sequence[Sequence[PropertyVector]],
-    comparators: Mapping[str, Comparator],
+    vectors: Mapping[str, tuple[PropertyVector, ...]], comparators: Mapping[str, Comparator]
 ) -> dict[tuple[str, str], Tournament]:
     played = {
         (label, name): comparator.tournament(own)
@@ -200,20 +198,15 @@ def _tournaments(
     }
     for name, comparator in comparators.items():
         if comparator.takes_sets and (len(vectors) > 1 or not comparator.takes_vectors):
-            played[ALL, name] = comparator.tournament(sets)
+            played[ALL, name] = comparator.tournament([*zip(*vectors.values(), strict=True)])
     return played
 
 
 def _checked_list(given: Any, kind: Any, name: str) -> list[Any]:
     word = "Generalization" if kind is Decoded else kind.__name__
-    if isinstance(given, kind):
-        raise TypeError(f"{name} must be a list of them, got a single {type(given).__name__}")
-    found = in_order(name, given)
+    found = in_order(name, given, kind, f"objects of {word}")
     if not found:
         raise ValueError(f"{name} must hold at least one {word}, got none")
-    for one in found:
-        if not isinstance(one, kind):
-            raise TypeError(f"{name} must hold objects of {word}, got {one!r}")
     return found
 
 

@@ -6,6 +6,7 @@ A search reads nothing else. A table of many rows and few distinct tuples is sea
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -293,13 +294,7 @@ class EquivalenceClasses:
 
     def copy(self) -> EquivalenceClasses:
         """Copy the classes into arrays of their own."""
-        columns = {
-            name: ValueCounts(own.starts.copy(), own.values.copy(), own.counts.copy(), own.n_values)
-            for name, own in self.columns.items()
-        }
-        names = "maps", "starts", "sizes", "representatives", "kept", "class_of", "nodes"
-        arrays = {name: own.copy() for name in names if (own := getattr(self, name)) is not None}
-        return replace(self, columns=columns, lease=None, **arrays)
+        return deepcopy(replace(self, lease=None))
 
     @property
     def n_rows(self) -> int:

@@ -40,12 +40,10 @@ def free_name(name: str, taken: Container[Any]) -> str:
 
 def checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ...]:
     """Return the objectives as a tuple."""
-    checked = tuple(in_order("objectives", objectives, Objective))
+    checked = tuple(in_order("objectives", objectives, Objective, "Objective instances"))
     if not checked:
         raise ValueError("objectives must name at least one objective, got none")
     for objective in checked:
-        if not isinstance(objective, Objective):
-            raise TypeError(f"objectives must be Objective instances, got {objective!r}")
         objective.check(table)
     if twice := repeated(checked):
         raise ValueError(f"objectives must differ, given more than once: {', '.join(map(repr, twice))}")
@@ -54,10 +52,8 @@ def checked_objectives(objectives: Any, table: Microdata) -> tuple[Objective, ..
 
 def checked_constraints(constraints: Any, table: Microdata) -> tuple[Constraint, ...]:
     """Return the constraints as a tuple."""
-    checked = tuple(in_order("constraints", constraints, Constraint))
+    checked = tuple(in_order("constraints", constraints, Constraint, "such as KAnonymity() >= 5"))
     for constraint in checked:
-        if not isinstance(constraint, Constraint):
-            raise TypeError(f"constraints must be such as KAnonymity() >= 5, got {constraint!r}")
         constraint.objective.check(table)
     return checked
 

@@ -67,6 +67,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         measured: Tuple of all measures: the objectives, then those that only constraints bound.
         names: By measure its name, unique among them and the quasi-identifiers.
         objective_names: Tuple of the names of the objectives.
+        memory: The evaluated points, which all copies share.
 
     Raises:
         TypeError: `table` is no Microdata, an objective is no Objective, or a constraint is no Constraint.
@@ -99,7 +100,6 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self.objectives = arguments.checked_objectives(objectives, table)
         self.constraints = arguments.checked_constraints(constraints, table)
         self.suppression = suppression_rule(suppression)
-        self._grouping = self.suppression.grouping(table.n_rows)
         self._limit = None
         if isinstance(self.suppression, Violating):
             self.suppression.read(self.constraints)
@@ -111,7 +111,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         self.objective_names = tuple(self.names[objective] for objective in self.objectives)
         self._columns = self._read_by(self.measured)
         self._signs = np.array([-1.0 if objective.maximize else 1.0 for objective in self.objectives])
-        self._memory = Memory(len(self.measured) + 1)
+        self.memory = Memory(len(self.measured) + 1)
         self.n_threads = 1
         super().__init__(
             n_var=n_var,
@@ -158,7 +158,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         if values is not None:
             # Runners in other processes leave this memory as it was.
             points, first = np.unique(self.checked(X), axis=0, return_index=True)
-            self._memory.add(points, values[first])
+            self.memory.add(points, values[first])
 
     def checked(self, X: ArrayLike) -> Array:
         """Return valid (n, n_var) points in the dtype of the space.
@@ -184,10 +184,10 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         Returns:
             (n, n_measures + 1) float array with natural signs. The last column is the number of suppressed tuples.
         """
-        missing = self._memory.missing(X)
+        missing = self.memory.missing(X)
         if len(missing):
-            self._memory.add(missing, self._measure(missing)[0])
-        return self._memory[X]
+            self.memory.add(missing, self._measure(missing)[0])
+        return self.memory[X]
 
     def measure_with_bounds(
         self, X: Array, bounds: Callable[[EquivalenceClasses], Iterable[T]]
@@ -203,7 +203,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
             The array of `measure`, and an (n,) list of the results.
         """
         values, found = self._measure(X, bounds)
-        self._memory.add(X, values)
+        self.memory.add(X, values)
         return values, found
 
     def _measure(
@@ -248,7 +248,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         asked = None if sources is None else given >= 0
         rows = given if asked is None else given[asked]
         maps, n_groups = self.group_maps(points)
-        limit, below = self._grouping
+        limit, below = self.suppression.grouping(self.table.n_rows)
         done = 0
         for grouped in self.table.grouper.classes(
             maps,
@@ -340,7 +340,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
         time need a fresh copy for each search.
         """
         made = copy.copy(self)
-        made._memory = Memory(len(self.measured) + 1)
+        made.memory = Memory(len(self.measured) + 1)
         return made
 
     @property
@@ -358,20 +358,7 @@ class AnonymizationProblem(Problem):  # type: ignore[misc]
     @property
     def n_unique(self) -> int:
         """Number of distinct points that were evaluated."""
-        return len(self._memory)
-
-    @property
-    def journal(self) -> Any:
-        """Journal of evaluated points that all copies share, or None."""
-        return self._memory.journal
-
-    @journal.setter
-    def journal(self, journal: Any) -> None:
-        self._memory.journal = journal
-
-    def remember(self, X: Array, values: Floats) -> None:
-        """Store distinct points of an earlier process, with values as of `measure`."""
-        self._memory.add(X, values)
+        return len(self.memory)
 
     @property
     def space_fingerprint(self) -> str | None:

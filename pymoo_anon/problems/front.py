@@ -56,7 +56,7 @@ class Choice(ReadOnly):
     @property
     def said(self) -> str:
         """Values in words."""
-        return listed(with_share(f"{own} = {number(x)}", x, self.losses.get(own)) for own, x in self.values.items())
+        return _in_words(self.values, self.losses)
 
     def __str__(self) -> str:
         return f"{self.said}: {self.reason}"
@@ -548,9 +548,10 @@ class _Asked:
         )
 
     def has(self, place: int) -> str:
-        said = []
-        for measure in dict.fromkeys([*(one.objective for one in self.bounds), *self.front.objectives]):
-            value = float(self.front.values(measure)[place])
-            text = f"{self.names[measure]} = {number(value)}"
-            said.append(with_share(text, value, lost(measure, self.front.table)))
-        return listed(said)
+        asked = dict.fromkeys([*(one.objective for one in self.bounds), *self.front.objectives])
+        values = {self.names[one]: float(self.front.values(one)[place]) for one in asked}
+        return _in_words(values, self.front.losses(self.names))
+
+
+def _in_words(values: Mapping[str, float], losses: Mapping[str, tuple[float, float]]) -> str:
+    return listed(with_share(f"{name} = {number(own)}", own, losses.get(name)) for name, own in values.items())

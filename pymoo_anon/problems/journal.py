@@ -210,14 +210,14 @@ def journaled(
         for record in journal.records():
             if record.kind == VALUES:
                 X = np.frombuffer(b"".join(record.keys), dtype=np.int64).reshape(len(record.keys), -1)
-                problem.remember(X, record.numbers.reshape(len(X), -1))
+                problem.memory.add(X, record.numbers.reshape(len(X), -1))
             elif record.kind == BOUNDS:
                 journal.bounds[record.keys[0]] = record.numbers
-    problem.journal = journal
+    problem.memory.journal = journal
     try:
         yield journal
     finally:
-        problem.journal = None
+        problem.memory.journal = None
         journal.close()
 
 

@@ -31,9 +31,9 @@ from pymoo_anon.objectives.privacy.register import check_local
 from pymoo_anon.problems.arguments import checked_constraints
 from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
 from pymoo_anon.problems.lattice import whole_numbers
-from pymoo_anon.problems.releases import divided_parts, fingerprint_of, parts_within
+from pymoo_anon.problems.releases import fingerprint_of, parts_within
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
-from pymoo_anon.recoding import FEW, Ascent, ColumnRequirement, Requirements, Tests, Trees, check_ways, recode
+from pymoo_anon.recoding import FEW, Ascent, Requirements, Trees, check_ways, recode, recode_parts, recode_some
 from pymoo_anon.table.domain_values import Name
 from pymoo_anon.table.generalization import Constraint, LocalGeneralization, kept_by
 from pymoo_anon.table.microdata import Microdata, check_table
@@ -63,7 +63,6 @@ class LocalTarget:
     k: int  # Least number of rows of a class
     price: float  # Cost of a class beside the loss of its cells, in cells. Larger prices make fewer and larger classes
     weights: tuple[float, ...]  # Weight of the loss of a cell by quasi-identifier, 1 on average
-    requirements: tuple[ColumnRequirement, ...] = ()  # Requirements on every class beside k
 
 
 def targets_of(table: Microdata, least: int) -> tuple[int, ...]:
@@ -138,7 +137,7 @@ def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:
     return made
 
 
-def ascend(trees: Trees, tests: Tests, loss: float, limit: Termination) -> LowerBound:
+def ascend(trees: Trees, tests: Requirements, loss: float, limit: Termination) -> LowerBound:
     """Raise a lower bound of a loss until the termination. It is checked after the last pass."""
     state = SimpleNamespace(start_time=time.time(), n_gen=0, n_iter=0)
     with uncounted_compilation(state):
@@ -255,7 +254,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         self.held = tuple(one for one in self.constraints if holds_by_construction(one, table.tuples))
         self.within_parts = parts_within(within, table, self.held)
         self._base = base_weights(self.objectives, self.table.tuples.names)
-        self._requirements = tuple(requirements_of(self.held, table.tuples))
+        self._requirements = requirements_of(self.held, table.tuples)
         self._recodings, self._few = _Recodings(), _Recodings()
         self.n_threads = os.cpu_count() or 1
 
@@ -302,7 +301,6 @@ class LocalRecodingProblem(AnonymizationProblem):
             k=self.targets[point[0]] if among else int(point[0]) - len(self.targets),
             price=self.prices[point[1]],
             weights=tuple((weights / weights.mean()).tolist()),
-            requirements=self._requirements,
         )
 
     def words(self, X: Array) -> list[str]:
@@ -397,7 +395,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             cells = recode(trees, tests, target.price, *ways, None if self.units is None else self.units[trees.places])
         else:
             trees = Trees.of(self.table.tuples, self._nodes, target.weights, self.within_parts)
-            cells = divided_parts(trees, tests, lambda trees, tests: recode(trees, tests, target.price, *ways))
+            cells = recode_parts(trees, tests, target.price, *ways)[:, :-1]
         made = LocalGeneralization(self.table.quasi_identifiers, cells)
         partial = [one for one in self.held if one.depends_on_kept]
         return self._rebuilt(made, partial, target, trees) if partial else made
@@ -414,8 +412,8 @@ class LocalRecodingProblem(AnonymizationProblem):
         read = dict.fromkeys(column for one in partial for column in one.reads(self.table.sensitive))
         classes = self.table.local_classes(made, tuple(read))
         alone = [whole_classes(one) for one in partial]
-        others = [*target.requirements, *requirements_of(alone, self.table.tuples)]
-        tests = Requirements(max(target.k, least_k(alone)), others).tests(self.table.tuples, trees)
+        others = [*self._requirements, *requirements_of(alone, self.table.tuples)]
+        tests = Requirements.of(self.table.tuples, trees, max(target.k, least_k(alone)), others)
         smallest = np.argsort(classes.sizes, kind="stable")
         stay, n_joined = kept_by(partial, classes), 0
         while True:
@@ -429,9 +427,7 @@ class LocalRecodingProblem(AnonymizationProblem):
             among = stay.copy()
             among[smallest[stay[smallest]][:n_joined]] = False
             stay = kept_by(partial, classes, among)
-        cells = made.cells.astype(np.int32)
-        part = trees.subset(chosen)._replace(places=np.arange(len(chosen)))
-        cells[trees.places[chosen]] = recode(part, tests.subset(chosen), target.price, self.method, self.structure)
+        cells = recode_some(trees, tests, chosen, made.cells, target.price, self.method, self.structure)
         return LocalGeneralization(self.table.quasi_identifiers, cells)
 
     def lower_bound(self, x: ArrayLike, termination: Termination | tuple[Any, ...]) -> LowerBound:
@@ -474,8 +470,8 @@ class LocalRecodingProblem(AnonymizationProblem):
         return [hierarchy.nodes for hierarchy in self.table.quasi_identifiers.values()]
 
     @cached_property
-    def _tests(self) -> Tests:
-        return Requirements(1, self._requirements).tests(self.table.tuples, self._trees)
+    def _tests(self) -> Requirements:
+        return Requirements.of(self.table.tuples, self._trees, 1, self._requirements)
 
     @cached_property
     def _trees(self) -> Trees:

@@ -17,7 +17,7 @@ from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import base_weights
 from pymoo_anon.problems.requirements import holds_by_construction, requirements_of
-from pymoo_anon.recoding import Requirements, Trees, check_ways, recode
+from pymoo_anon.recoding import Requirements, Trees, check_ways, recode_some
 from pymoo_anon.table.generalization import (
     Constraint,
     Generalization,
@@ -123,13 +123,9 @@ def _divide(
     tuples = problem.table.tuples
     nodes = [hierarchy.nodes for hierarchy in problem.table.quasi_identifiers.values()]
     trees = Trees.of(tuples, nodes, base_weights(problem.objectives, tuples.names), parts)
-    tests = Requirements(int(promised[0].bound), requirements_of(promised, tuples)).tests(tuples, trees)
+    tests = Requirements.of(tuples, trees, int(promised[0].bound), requirements_of(promised, tuples))
     chosen = np.flatnonzero(divided[trees.places])
-    # Tuples are numbered anew, so that cells come in the order of `chosen`.
-    part = trees.subset(chosen)._replace(places=np.arange(len(chosen)))
-    cells = np.zeros(tuples.codes.shape, dtype=np.int32)
-    cells[trees.places[chosen]] = recode(part, tests.subset(chosen), 0.0, method)[:, :-1]
-    return cells
+    return recode_some(trees, tests, chosen, np.zeros_like(trees.positions), 0.0, method)[:, :-1]
 
 
 def _are_beyond_levels(problem: AnonymizationProblem, cells: Ints32) -> bool:

@@ -7,9 +7,9 @@ coarser one as alone.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +22,7 @@ from pymoo_anon.problems.front import Choice
 from pymoo_anon.table.domain_values import is_number
 from pymoo_anon.table.generalization import Constraint
 from pymoo_anon.table.microdata import Microdata
-from pymoo_anon.typing import Ints, Ints32
-
-if TYPE_CHECKING:
-    from pymoo_anon.recoding import Tests, Trees
+from pymoo_anon.typing import Ints
 
 # Shares of the rows in kept classes, by the ladders of a front beside the one without any.
 _KEPT_SHARES = (0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.92, 0.94, 0.96, 0.98, 1.0)
@@ -191,21 +188,6 @@ def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint
                 "one with others; require less"
             )
     return parts
-
-
-def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], Ints32]) -> Ints32:
-    """Return the cells of parts that are recoded alone. Those that break a requirement stay whole."""
-    # Loaded late: a lattice has no trees.
-    from pymoo_anon.recoding.trees import cells_of_classes, places_by_number
-
-    parts = trees.parts
-    cells = trees.released(cells_of_classes(trees, parts, int(parts.max()) + 1)[parts])
-    chosen = [own for own in places_by_number(parts) if tests.subset(own).keeps_whole(trees.rows[own])]
-    if chosen:
-        own = np.sort(np.concatenate(chosen))
-        part = trees.subset(own)._replace(places=np.arange(len(own)))
-        cells[trees.places[own]] = recoded(part, tests.subset(own))
-    return cells[:, :-1]
 
 
 def ladder(problem: Any, ks: Sequence[int], kept: float = 0.0) -> list[Choice]:

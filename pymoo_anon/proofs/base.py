@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.fronts.archive import BoxArchive, boxes, evaluated, merge_front
+from pymoo_anon.fronts.archive import boxes, first_non_dominated, update_boxes
 from pymoo_anon.objectives.bounds import Bounding, SuppressionBudget
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.typing import Array, Bools, Floats, Ints
@@ -50,9 +50,6 @@ class Tolerance:
 
     absolute: Floats  # (n_obj,) float array, in units of the objectives; 0 for none
     relative: Floats  # (n_obj,) float array of shares below 1; 0 for none
-    # (n_obj,) float array: rounding can put a bound below its value by this share, and no other value lies between.
-    # Bounds are lowered by it where there is no tolerance.
-    leeway: Floats | float = field(default=0.0, repr=False)
 
     def widened(self, values: Floats) -> Floats:
         """Return the (n, n_obj) greatest values of members that cover points."""
@@ -155,10 +152,14 @@ class Proof(ABC):
     def _update_front(self, X: Array, F: Floats, G: Floats) -> None:
         feasible = (G <= 0).all(axis=1)
         if feasible.any():
-            X, G = np.concatenate([self.X, X[feasible]]), np.concatenate([self.G, G[feasible]])
-            places = np.arange(len(X))[:, np.newaxis]
-            places, self.F = merge_front(places[: len(self.X)], self.F, places[len(self.X) :], F[feasible])
-            self.X, self.G = X[places[:, 0]], G[places[:, 0]]
+            pairs = (self.X, X), (self.F, F), (self.G, G)
+            X, F, G = (np.concatenate([members, new[feasible]]) for members, new in pairs)
+            kept = self._kept(F)
+            self.X, self.F, self.G = X[kept], F[kept], G[kept]
+
+    def _kept(self, F: Floats) -> Array:
+        """Return which of the members and then of feasible points make up the front."""
+        return first_non_dominated(F)
 
     def drain(self) -> tuple[Array, Floats, Floats]:
         """Return X, F and G of the new points."""
@@ -215,7 +216,8 @@ class BoundsReader:
         has_floor: (n_measures,) Boolean array, whether a measure has floors.
         rises: Whether evaluated nodes raise the floors of their generalizations.
         least: (n_measures,) float array, the least minimised values of all.
-        leeway: (n_obj,) float array, as in `Tolerance`.
+        leeway: (n_obj,) float array: rounding can put a bound below its value by this share, and no other value lies
+            between.
         terms: (n_measures, n_var, n_levels) float array: the floor of a node is a sum of one term per attribute. It is
             -inf for a measure without floors.
     """
@@ -287,29 +289,22 @@ class LatticeProof(Proof):
         if without := [repr(objective) for objective in self.problem.objectives if objective.bounding is None]:
             raise ValueError(f"{', '.join(without)} states no bounds; ExhaustiveSearch or PBGEA search without any")
         self.bounds: Any = self.reader(self.problem)
-        self.tolerance = replace(self.tolerance, leeway=self.bounds.leeway)
         self.maximize = self.bounds.maximize[: self.problem.n_obj]
-        # The grid is one of natural values.
+
+    def _kept(self, F: Floats) -> Array:
         sides = self.tolerance.absolute
-        self._boxes = BoxArchive(sides, self.maximize.tolist()) if sides.all() else None
-
-    def _update_front(self, X: Ints, F: Floats, G: Floats) -> None:
-        if self._boxes is None:
-            super()._update_front(X, F, G)
-            return
-        self._boxes.add(evaluated(X, F, G))
-        if len(self._boxes):
-            self.X, self.F, self.G = self._boxes.get("X"), self._boxes.F, self._boxes.get("G")
+        # The grid is one of natural values.
+        return update_boxes(F, boxes(F, sides, self.maximize), len(self.F)) if sides.all() else super()._kept(F)
 
 
-def least_covered(F: Floats, tolerance: Tolerance, maximize: Bools) -> Floats:
-    """Return the (m, n_obj) least values that members cover.
+def least_covered(F: Floats, tolerance: Tolerance, maximize: Bools, leeway: Floats | float = 0.0) -> Floats:
+    """Return the (m, n_obj) least values that members cover. Without a tolerance they are lowered by the leeway.
 
     They cover larger ones as well: the tolerance grows by less than the values do.
     """
     sides = tolerance.absolute
     if not sides.any() and not tolerance.relative.any():
-        return F - tolerance.leeway * np.abs(np.where(np.isfinite(F), F, 0.0))
+        return F - leeway * np.abs(np.where(np.isfinite(F), F, 0.0))
     if sides.all():
         own = boxes(F, sides, maximize)
         least = np.where(maximize, np.nextafter((own - 1) * sides, np.inf), own * sides)

@@ -26,8 +26,8 @@ class Rules(NamedTuple):
     lengths: Ints  # (n_var,) int64, number of levels of each attribute above its least one; nodes count from there
     strides: Ints  # (n_var,) int64, difference in number between nodes that differ by one level
     kinds: Ints  # (n_measures,) int64, the kind of each measure
-    places: Ints  # (n_measures,) int64, the number of each among those of its kind
-    columns: Ints  # (n_measures,) int64, the column of each in `NodeBounds.bounds`, or -1
+    # (n_measures,) int64, the number of each among additive ones, its column in `NodeBounds.bounds`, or -1.
+    places: Ints
     limits: Floats  # (n_measures,) float, the greatest minimised values that constraints allow, or infinity
     first: Floats  # (n_thresholds,) float: at every feasible node each threshold is above this
     terms: Floats  # (n_additive, n_var, n_levels) float, the floor of each level from the least one on
@@ -100,7 +100,7 @@ def _plain_bound(o, node, rules, nodes, scratch):
     """Return the lower bound of a measure under any suppression, -inf for a threshold."""
     if rules.kinds[o] == ADDITIVE:
         return scratch.floors[rules.places[o]]
-    bound = nodes.bounds[node, rules.columns[o]] if rules.columns[o] >= 0 else -np.inf
+    bound = nodes.bounds[node, rules.places[o]] if rules.places[o] >= 0 else -np.inf
     # Suppressed rows may add the square of their number.
     return bound - np.float64(rules.limit) ** 2 if rules.kinds[o] == SQUARES else bound
 
@@ -143,7 +143,7 @@ def _furthest_reach(m, d, node, rules, nodes, members):
     reach = np.inf
     for o in range(len(rules.kinds)):
         if rules.kinds[o] == SQUARES and members.needs[m, o] > -np.inf:
-            room = nodes.bounds[node, rules.columns[o]] - members.needs[m, o]
+            room = nodes.bounds[node, rules.places[o]] - members.needs[m, o]
             rows = np.floor(np.sqrt(room)) if room >= 0 else -1.0
             while rows > 0 and rows * rows > room:
                 rows -= 1

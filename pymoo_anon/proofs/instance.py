@@ -266,10 +266,6 @@ class StringSpace:
             cuts.append(np.array([number[span] for span in pairwise(edges)], dtype=np.int64))
         return cuts
 
-    def first_multiplier(self, limit: int) -> float:
-        """Return the multiplier of the first bound within a limit of suppressed rows."""
-        return {0: self.largest_multiplier(), self.n_rows: 0.0}.get(limit, self.average_multiplier())
-
     def average_multiplier(self) -> float:
         """Return the average gain of a row, rounded up."""
         return float(np.ceil(self.most / self.unit / self.n_rows))

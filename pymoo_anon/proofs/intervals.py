@@ -129,7 +129,7 @@ class IntervalProof(LatticeProof):
 
     def _update_front(self, X: Ints, F: Floats, G: Floats) -> None:
         super()._update_front(X, F, G)
-        self._covered_from = least_covered(self.F, self.tolerance, self.maximize)
+        self._covered_from = least_covered(self.F, self.tolerance, self.maximize, self.bounds.leeway)
 
     def open_bounds(self) -> Floats:
         if self.certified:

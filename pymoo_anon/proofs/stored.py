@@ -63,9 +63,8 @@ class MeasureRules(BoundsReader):
         problem, families = self.problem, self.families
         tuples, lengths, groups = problem.table.tuples, problem.lengths, problem.groups
         kinds = np.array([family.kind for family in families], dtype=np.int64)
-        columns = np.full(len(families), -1, dtype=np.int64)
-        columns[self.columns] = np.arange(len(self.columns))
-        additive = kinds == Kind.ADDITIVE
+        places, additive = np.full(len(families), -1, dtype=np.int64), kinds == Kind.ADDITIVE
+        places[self.columns], places[additive] = np.arange(len(self.columns)), np.arange(additive.sum())
         left = np.array([families[o].left_by_value(tuples, groups) for o in np.flatnonzero(additive)])
         left = left.reshape(-1, *groups.shape)
         limit = problem.suppression.limit_of(tuples.n_rows)
@@ -73,8 +72,7 @@ class MeasureRules(BoundsReader):
             lengths=lengths,
             strides=np.append(np.cumprod(lengths[:0:-1] + 1)[::-1], 1).astype(np.int64),
             kinds=kinds,
-            places=np.array([np.count_nonzero(kinds[:i] == kind) for i, kind in enumerate(kinds)], dtype=np.int64),
-            columns=columns,
+            places=places,
             limits=problem.limits,
             first=self._first(),
             terms=self._from_lowest(self.terms[additive]),
@@ -135,7 +133,7 @@ class MeasureRules(BoundsReader):
             if family.kind is Kind.THRESHOLD:
                 bounds[:, o] = family.at(nodes.tops[ahead, self._place(family)])
             elif family.kind is not Kind.ADDITIVE:
-                bounds[:, o] = nodes.bounds[ahead, rules.columns[o]]
+                bounds[:, o] = nodes.bounds[ahead, rules.places[o]]
                 if family.kind is Kind.SQUARES:
                     bounds[:, o] -= float(rules.limit) ** 2
         return bounds
@@ -144,7 +142,7 @@ class MeasureRules(BoundsReader):
         """Build the members of a front."""
         # Measures of constraints alone make no member worse than another.
         needs = np.full((len(F), len(self.families)), -np.inf)
-        needs[:, : F.shape[1]] = least_covered(F, tolerance, self.maximize[: F.shape[1]])
+        needs[:, : F.shape[1]] = least_covered(F, tolerance, self.maximize[: F.shape[1]], self.leeway)
         reaches = np.full((len(F), max(len(self.thresholds), 1)), np.inf)
         for column, family in enumerate(self.families):
             if family.kind is Kind.THRESHOLD:
@@ -380,7 +378,7 @@ class StoredLatticeProof(LatticeProof):
 
     def _measured(self, X: Ints) -> tuple[Floats, Floats]:
         """Measure nodes, and read bounds or take the journal's."""
-        journal = self.problem.journal
+        journal = self.problem.memory.journal
         read: list[Any] = [None if journal is None else journal.bounds.pop(x.tobytes(), None) for x in X]
         new = np.array([i for i, one in enumerate(read) if one is None], dtype=np.int64)
         values = np.empty((len(X), len(self.problem.measured) + 1))

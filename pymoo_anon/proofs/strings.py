@@ -112,7 +112,8 @@ class StringSearch:
         heapify(self._open)
 
     def _whole(self, gain: float) -> _Part:
-        return _Part(gain, (), self.space.first_multiplier(self.limit))
+        ends = {0: self.space.largest_multiplier(), self.space.n_rows: 0.0}
+        return _Part(gain, (), ends.get(self.limit, self.space.average_multiplier()))
 
     @property
     def n_open(self) -> int:

@@ -106,11 +106,8 @@ def object_frame(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.Da
 
 
 def _objectives(measures: Sequence[Objective | Constraint]) -> list[Objective]:
-    given = in_order("measures", measures, Objective | Constraint)
+    given = in_order("measures", measures, Objective | Constraint, "objectives or constraints")
     objectives = [measure.objective if isinstance(measure, Constraint) else measure for measure in given]
-    for objective in objectives:
-        if not isinstance(objective, Objective):
-            raise TypeError(f"measures must be objectives or constraints, got {objective!r}")
     if unknown := [objective for objective in objectives if objective.joint or not objective.recountable]:
         raise ValueError(f"measures must define recount to be counted again, got {examples(unknown)}")
     return objectives

@@ -1,8 +1,8 @@
 """Local recodings: trees of attributes, requirements on classes, search, lower bounds."""
 
 from pymoo_anon.recoding.bound import Ascent
-from pymoo_anon.recoding.recode import FEW, check_ways, recode
-from pymoo_anon.recoding.trees import ColumnRequirement, RequirementKind, Requirements, Tests, Trees
+from pymoo_anon.recoding.recode import FEW, check_ways, recode, recode_parts, recode_some
+from pymoo_anon.recoding.trees import ColumnRequirement, RequirementKind, Requirements, Trees
 
 __all__ = [
     "FEW",
@@ -10,8 +10,9 @@ __all__ = [
     "ColumnRequirement",
     "RequirementKind",
     "Requirements",
-    "Tests",
     "Trees",
     "check_ways",
     "recode",
+    "recode_parts",
+    "recode_some",
 ]

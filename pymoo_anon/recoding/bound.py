@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pymoo_anon.engine.compiled import kernel, njit
-from pymoo_anon.recoding.trees import RequirementKind, Tests, Trees, by_first_step, shell_sort
+from pymoo_anon.recoding.trees import RequirementKind, Requirements, Trees, by_first_step, shell_sort
 from pymoo_anon.typing import Floats, Ints, Ints32
 
 # A pass proposes to raise prices by this share of the first ones; later passes by less.
@@ -57,7 +57,7 @@ class Items(NamedTuple):
         return cls(trees.positions, trees.rows, np.zeros(len(trees.rows), dtype=np.int64), int(k), 0)
 
     @classmethod
-    def readings(cls, trees: Trees, tests: Tests) -> Iterator[Items]:
+    def readings(cls, trees: Trees, tests: Requirements) -> Iterator[Items]:
         """Yield the items of each requirement. Each alone gives a lower bound.
 
         Numbers of rows and of distinct values are read. The rest of a requirement is not, which can only make a bound
@@ -74,7 +74,7 @@ class Items(NamedTuple):
                 yield cls._pairs(trees, tests, t, k, n_values)
 
     @classmethod
-    def _pairs(cls, trees: Trees, tests: Tests, t: int, k: int, n_values: int) -> Items:
+    def _pairs(cls, trees: Trees, tests: Requirements, t: int, k: int, n_values: int) -> Items:
         """Take the pairs of a tuple and a value that one test reads."""
         tuples = np.repeat(np.arange(len(trees.rows)), np.diff(tests.starts))
         own = (tests.first[t] <= tests.values) & (tests.values < tests.stop[t])
@@ -83,7 +83,7 @@ class Items(NamedTuple):
         return cls(positions, tests.counts[own], values, k, n_values)
 
 
-def _least_values(tests: Tests, t: int) -> int:
+def _least_values(tests: Requirements, t: int) -> int:
     """Return the fewest distinct values of a class that holds a requirement.
 
     A share of the most frequent of n values is at least 1 / n, and exp(entropy) at most n. Where the distance from the
@@ -181,7 +181,7 @@ class Ascent:
         self.parts = Part.parts_of(trees, items, by_first_step(trees))
 
     @classmethod
-    def of(cls, trees: Trees, tests: Tests) -> Ascent:
+    def of(cls, trees: Trees, tests: Requirements) -> Ascent:
         """Begin at the requirement with the highest bound before the first pass."""
         starts = [cls(trees, items) for items in Items.readings(trees, tests)]
         return max(starts, key=lambda one: one.paid)

@@ -16,7 +16,7 @@ from pymoo_anon.recoding.top_down import best_node
 from pymoo_anon.recoding.trees import (
     FORBIDDEN,
     Histogram,
-    Tests,
+    Requirements,
     Trees,
     by_first_step,
     cells_of_classes,
@@ -71,7 +71,7 @@ class Classes(NamedTuple):
     scratch: Histogram  # Memory for tests
 
     @classmethod
-    def of(cls, trees: Trees, tests: Tests, class_of: Ints, room: int = 0) -> Classes:
+    def of(cls, trees: Trees, tests: Requirements, class_of: Ints, room: int = 0) -> Classes:
         """Make the classes of `class_of` and empty ones up to the room."""
         own = np.array(class_of, dtype=np.int64)
         n_classes, n_tuples = max(int(own.max(initial=-1)) + 1, room), len(own)
@@ -239,7 +239,7 @@ def class_holds(c, more, less, rows, tests, classes):
     if more >= 0:
         classes.members[n] = more
         n += 1
-    return hold(classes.members, np.int64(0), n, rows, tests, classes.scratch)
+    return hold(classes.members, n, rows, tests, classes.scratch)
 
 
 @kernel
@@ -325,7 +325,7 @@ def _node_without(c, r, j, trees, classes):
     return join(trees, trees.leaves[low], high)
 
 
-def relocate(trees: Trees, tests: Tests, class_of: Ints, price: float = 0.0, budget: int = 1 << 62) -> Ints:
+def relocate(trees: Trees, tests: Requirements, class_of: Ints, price: float = 0.0, budget: int = 1 << 62) -> Ints:
     """Move tuples, dissolve classes, and part pairs anew while that saves loss.
 
     Those given hold the tests, and so do those returned, (n_tuples,) int64 with unused numbers. A class costs a price
@@ -444,7 +444,7 @@ def _part_pairs(budget, start, turns, trees, tests, classes):
     return np.int64(len(turns))
 
 
-def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
+def repair(trees: Trees, tests: Requirements, class_of: Ints) -> Ints:
     """Repair invalid classes by joins and merges.
 
     Returned are (n_tuples,) int64 classes, of which some numbers may be unused. A tuple without a class, -1, joins the
@@ -464,7 +464,7 @@ def repair(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
     return classes.class_of
 
 
-def fill(trees: Trees, tests: Tests, class_of: Ints) -> Ints:
+def fill(trees: Trees, tests: Requirements, class_of: Ints) -> Ints:
     """Make a class of the tuples without one, filled up from others.
 
     It takes tuples until it has k rows, each time the one that adds least loss per row still needed, from classes that
@@ -551,7 +551,7 @@ def _partner(c, trees, tests, classes):
             near, least = np.int64(other), added
         if added < least_whole:
             m = list_members(other, list_members(c, np.int64(0), classes), classes)
-            if hold(classes.members, np.int64(0), m, n + rows, tests, classes.scratch):
+            if hold(classes.members, m, n + rows, tests, classes.scratch):
                 whole, least_whole = np.int64(other), added
     return whole if whole >= 0 else near
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pymoo_anon.engine.compiled import kernel, njit
 from pymoo_anon.recoding.bound import Ascent, Items
 from pymoo_anon.recoding.moves import LEAST_SAVED, Classes, class_holds, cost_with, cost_without, enter, leave
-from pymoo_anon.recoding.trees import Tests, Trees, hold, widen
+from pymoo_anon.recoding.trees import Requirements, Trees, hold, widen
 from pymoo_anon.typing import Floats, Ints
 
 # Passes of the ascent that make the prices.
@@ -40,11 +40,11 @@ class Neighbourhoods(NamedTuple):
     keys: Floats  # (_NEAR,) float, how far they are
     freed: Ints  # (most,) int64, tuples
     grown: Ints  # (2, most) int64, tuples of the class that grows, and of the best so far
-    tally: Ints  # (3,) int64, how many numbers are spare, the next place of `order`, and the neighbourhoods that paid
+    tally: Ints  # (2,) int64, how many numbers are spare, and the next place of `order`
     state: NDArray[np.uint64]  # (1,) uint64, where the sequence of random numbers is
 
     @classmethod
-    def of(cls, trees: Trees, tests: Tests, class_of: Ints, prices: Floats) -> Neighbourhoods:
+    def of(cls, trees: Trees, tests: Requirements, class_of: Ints, prices: Floats) -> Neighbourhoods:
         """Begin a search at given classes."""
         _, numbers = np.unique(class_of, return_inverse=True)
         n_classes = int(numbers.max()) + 1
@@ -64,12 +64,12 @@ class Neighbourhoods(NamedTuple):
             keys=np.empty(_NEAR),
             freed=np.empty(most, dtype=np.int64),
             grown=np.empty((2, most), dtype=np.int64),
-            tally=np.array([room - n_classes, 0, 0]),
+            tally=np.array([room - n_classes, 0]),
             state=np.array([0x9E3779B97F4A7C15], dtype=np.uint64),
         )
 
 
-def improved_classes(trees: Trees, tests: Tests, class_of: Ints, price: float, n_improvements: int) -> Ints:
+def improved_classes(trees: Trees, tests: Requirements, class_of: Ints, price: float, n_improvements: int) -> Ints:
     """Try n neighbourhoods, the same ones each time, and keep those that lose less.
 
     Those given hold the tests, and so do those returned, (n_tuples,) int64 with unused numbers. A class costs a price
@@ -223,7 +223,7 @@ def _grow_class(first, c, n_freed, trees, tests, search):
     widen(trial.cells[c], first, trees)
     members[0], trial.class_of[first] = first, c
     n, rows, cost, priced = np.int64(1), trees.rows[first], 0.0, trees.rows[first] * search.prices[first]
-    while not hold(members, np.int64(0), n, rows, tests, scratch):
+    while not hold(members, n, rows, tests, scratch):
         nearest, least = np.int64(-1), np.inf
         for r in search.freed[:n_freed]:
             if trial.class_of[r] != -1:
@@ -244,7 +244,7 @@ def _grow_class(first, c, n_freed, trees, tests, search):
         if trial.class_of[r] == -1 and cost_with(c, r, cost, trees, trial) <= cost:
             members[n], trial.class_of[r] = r, c
             n, rows, priced = n + 1, rows + trees.rows[r], priced + trees.rows[r] * search.prices[r]
-    if n > n_least and not hold(members, np.int64(0), n, rows, tests, scratch):
+    if n > n_least and not hold(members, n, rows, tests, scratch):
         for r in members[n_least:n]:
             trial.class_of[r] = np.int64(-1)
         n, rows, priced = n_least, n_rows, least_priced
@@ -309,4 +309,3 @@ def _accept(n_near, n_freed, n_built, trees, search):
         c = search.spare[search.tally[0] + n_built - 1 - search.trial.class_of[r]]
         enter(r, c, trees, search.classes)
         search.n_tuples[c] += 1
-    search.tally[2] += 1

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +19,8 @@ from pymoo_anon.recoding.bottom_up import bottom_up, grow
 from pymoo_anon.recoding.moves import Classes, fill, relocate, repair
 from pymoo_anon.recoding.neighbourhood import improved_classes
 from pymoo_anon.recoding.top_down import RULES, top_down
-from pymoo_anon.recoding.trees import Tests, Trees, cells_of_classes, places_by_number
-from pymoo_anon.typing import Ints, Ints32
+from pymoo_anon.recoding.trees import Requirements, Trees, cells_of_classes, places_by_number
+from pymoo_anon.typing import Array, Ints, Ints32
 
 # A block has about so many distinct tuples, and so many times k rows: smaller ones would be seen in the loss.
 _BLOCK_TUPLES = 30_000
@@ -61,7 +62,7 @@ def check_ways(**given: str) -> None:
 
 def recode(
     trees: Trees,
-    tests: Tests,
+    tests: Requirements,
     price: float = 0.0,
     method: str = "bottom-up",
     structure: str = "sizes",
@@ -75,7 +76,7 @@ def recode(
 
     Args:
         trees: The trees and tuples, `Trees.of`.
-        tests: What every class has to hold, `Requirements.tests`. Where the whole table breaks it, every recoding does,
+        tests: What every class has to hold, `Requirements.of`. Where the whole table breaks it, every recoding does,
             and all tuples are one class.
         price: What a class costs beside the loss of its cells, in cells; larger prices make fewer and larger classes.
         method: "bottom-up"; or "top-down", which loses more and takes a tenth of the time; or "mondrian", strict, or
@@ -107,37 +108,53 @@ def recode(
     return trees.released(cells_of_classes(trees, class_of, int(class_of.max()) + 1)[class_of])
 
 
-def _by_sizes(trees: Trees, sizes: Tests, price: float, method: str, n_threads: int) -> Ints:
+def recode_some(trees: Trees, tests: Requirements, chosen: Ints, cells: Array, *ways: Any) -> Ints32:
+    """Return cells in which some tuples, (n,) int64 ascending, are recoded alone, in ways as of `recode`."""
+    part, made = trees.subset(chosen)._replace(places=np.arange(len(chosen))), cells.astype(np.int32)
+    made[trees.places[chosen]] = recode(part, tests.subset(chosen), *ways)
+    return made
+
+
+def recode_parts(trees: Trees, tests: Requirements, *ways: Any) -> Ints32:
+    """Return cells in which each part is recoded alone. One that breaks a requirement stays whole."""
+    parts = trees.parts
+    cells = trees.released(cells_of_classes(trees, parts, int(parts.max()) + 1)[parts])
+    holds = [own for own in places_by_number(parts) if tests.subset(own).keeps_whole(trees.rows[own])]
+    return recode_some(trees, tests, np.sort(np.concatenate(holds)), cells, *ways) if holds else cells
+
+
+def _by_sizes(trees: Trees, sizes: Requirements, price: float, method: str, n_threads: int) -> Ints:
     """Choose the class of every tuple by numbers of rows. Some class numbers are unused."""
     if method in RULES:
         return top_down(trees, sizes.k, price, method=method)
     trees, group_of = trees.narrowed(sizes.k)
-    if sizes.k * _RETRIED > trees.rows.sum() and not trees.parts.any():
-        return _few_classes(trees, sizes, price, n_threads)[group_of]
+    few = sizes.k * _RETRIED > trees.rows.sum() and not trees.parts.any()
     size = max(_BLOCK_TUPLES, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
     blocks = _blocks(trees, sizes.k, size)
-    recoded = partial(_recoded_block, sizes=sizes, price=price, n_threads=n_threads if len(blocks) == 1 else 1)
+    recoded = partial(_recoded, sizes=sizes, price=price, few=few, n_threads=n_threads if len(blocks) == 1 else 1)
     with ThreadPoolExecutor(n_threads) as pool:
         made = list(pool.map(lambda block: recoded(trees.subset(block)), blocks))
     return _laid_out(len(trees.rows), blocks, made)[group_of]
 
 
-def _few_classes(trees: Trees, sizes: Tests, price: float, n_threads: int) -> Ints:
-    """Return the best of several ways to a few classes.
+def _recoded(trees: Trees, sizes: Requirements, price: float, few: bool, n_threads: int) -> Ints:
+    """Return the classes of a block, of few classes the best of several ways.
 
     Where one class more or less counts, the cheapest cells first are often wrong: larger classes may leave a better
     rest, and a rest of fewer than k rows may be filled up.
     """
-    k, whole = sizes.k, float(trees.costs[trees.offsets[:-1]].sum())
-    # Of the fewest classes each k tries one more share, since the best of all larger k is taken there.
-    shares = _DEARER if k * FEW <= trees.rows.sum() else {0.0, _DEARER[int(str(k)[:2]) % len(_DEARER)]}
+    k, whole, shares = sizes.k, float(trees.costs[trees.offsets[:-1]].sum()), {0.0}
+    if few:
+        # Of the fewest classes each k tries one more share, since the best of all larger k is taken there.
+        shares |= {*_DEARER} if k * FEW <= trees.rows.sum() else {_DEARER[int(str(k)[:2]) % len(_DEARER)]}
     ways = []
     for share in sorted(shares):
         dearer = price + share * k * whole
         in_blocks = partial(_recoded_in_blocks, sizes=sizes, price=dearer, n_threads=n_threads)
-        class_of = _cubed(trees, k, dearer, in_blocks)
-        ways += [repair(trees, sizes, way) for way in (class_of, fill(trees, sizes, class_of))]
-    best = min(ways, key=lambda way: Classes.of(trees, sizes, way).loss(price))
+        ways.append(_cubed(trees, k, dearer, in_blocks))
+        ways += [fill(trees, sizes, ways[-1])] if few else []
+    repaired = [repair(trees, sizes, way) for way in ways]
+    best = min(repaired, key=lambda way: Classes.of(trees, sizes, way).loss(price)) if few else repaired[0]
     return relocate(trees, sizes, best, price, _COMPARED)
 
 
@@ -160,12 +177,6 @@ def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
     return places_by_number(top_down(trees, least, enough=size))
 
 
-def _recoded_block(trees: Trees, sizes: Tests, price: float, n_threads: int = 1) -> Ints:
-    in_blocks = partial(_recoded_in_blocks, sizes=sizes, price=price, n_threads=n_threads)
-    class_of = _cubed(trees, sizes.k, price, in_blocks)
-    return relocate(trees, sizes, repair(trees, sizes, class_of), price, _COMPARED)
-
-
 def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints]) -> Ints:
     """Return the classes of a cube, and of another way for the rest."""
     class_of, ended = bottom_up(trees, k, price, _CUBE_LOOKS * len(trees.rows))
@@ -176,7 +187,7 @@ def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints])
     return class_of
 
 
-def _recoded_in_blocks(trees: Trees, sizes: Tests, price: float, n_threads: int = 1) -> Ints:
+def _recoded_in_blocks(trees: Trees, sizes: Requirements, price: float, n_threads: int = 1) -> Ints:
     def grown(rest: Trees) -> Ints:
         return grow(rest, sizes.k, price, budget=_GROWN)
 

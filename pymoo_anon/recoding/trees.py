@@ -336,7 +336,7 @@ class ColumnRequirement:
     n_places: int = 0
 
 
-class Tests(NamedTuple):
+class Requirements(NamedTuple):
     """Requirements as arrays, for kernels.
 
     The values that a test reads are numbered apart from those of other tests, unless both read the same. A test in a
@@ -357,14 +357,52 @@ class Tests(NamedTuple):
     values: Ints  # int64, values of tuples; one that is read for two groups of a tree stands there twice
     counts: Ints  # int64, as long as `values`, how many rows of the tuple have that value
 
-    def subset(self, chosen: Ints) -> Tests:
+    @classmethod
+    def of(cls, tuples: DistinctTuples, trees: Trees, k: int, others: Sequence[ColumnRequirement] = ()) -> Requirements:
+        """Build the tests of k rows and other requirements, with the tuples in the order of the trees."""
+        # By what is read, the first value, the value after the last, and the number of levels.
+        known: dict[Hashable, tuple[int, int, int]] = {}
+        read, totals, n_values, none = [], [], 0, np.zeros(0, dtype=np.int64)
+        entries: list[tuple[Ints, Ints, Ints]] = [(none, none, none)]
+        for one in others:
+            column = tuples.columns[one.column]
+            groups = np.arange(column.n_values)[np.newaxis] if one.groups is None else one.groups
+            key, begin = (one.column, one.n_places, groups.shape, groups.tobytes()), n_values
+            for own in groups if key not in known else ():
+                rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
+                entries.append((rows, n_values + own[column.values], column.counts))
+                totals.append(np.zeros(max(int(own.max()) + 1, one.n_places), dtype=np.int64))
+                np.add.at(totals[-1], own, tuples.totals(one.column))
+                n_values += len(totals[-1])
+            read.append(known.setdefault(key, (begin, n_values, len(groups))))
+        rows, values, counts = map(np.concatenate, zip(*entries, strict=True))
+        by_tuple = np.argsort(rows, kind="stable")
+        first, stop, levels = np.array(read, dtype=np.int64).reshape(-1, 3).T.copy()
+        in_order_of_table = cls(
+            k=int(k),
+            kinds=np.array([int(one.kind) for one in others], dtype=np.int64),
+            first=first,
+            stop=stop,
+            bounds=np.array([one.bound for one in others], dtype=np.float64),
+            numerators=np.array([one.c[0] for one in others], dtype=np.int64),
+            denominators=np.array([one.c[1] for one in others], dtype=np.int64),
+            levels=levels,
+            totals=np.concatenate([none, *totals]),
+            n_rows=tuples.n_rows,
+            starts=np.searchsorted(rows[by_tuple], np.arange(len(tuples) + 1)),
+            values=values[by_tuple],
+            counts=counts[by_tuple],
+        )
+        return in_order_of_table.subset(trees.places)
+
+    def subset(self, chosen: Ints) -> Requirements:
         """Return the same tests for some of the tuples, (n,) int64 array."""
         lengths = np.diff(self.starts)[chosen]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         entries = np.arange(starts[-1]) + np.repeat(self.starts[chosen] - starts[:-1], lengths)
         return self._replace(starts=starts, values=self.values[entries], counts=self.counts[entries])
 
-    def by_sizes(self) -> Tests:
+    def by_sizes(self) -> Requirements:
         """Return the part of the requirements that numbers of rows decide.
 
         A class of l values, or of k persons, has at least as many rows.
@@ -388,92 +426,19 @@ class Histogram(NamedTuple):
     touched: Ints  # (n_values,) int64
 
 
-@dataclass(frozen=True, eq=False)
-class Requirements:
-    """Requirements on every class.
-
-    Args:
-        k: The least number of rows.
-        others: Requirements on the values of columns.
-    """
-
-    k: int
-    others: Sequence[ColumnRequirement] = ()
-
-    def tests(self, tuples: DistinctTuples, trees: Trees) -> Tests:
-        """Return the requirements for kernels, with the tuples in the order of the trees."""
-        facets: dict[Hashable, _Facet] = {}
-        own, n_values = [], 0
-        for one in self.others:
-            groups = one.groups
-            if groups is None:
-                groups = np.arange(tuples.columns[one.column].n_values)[np.newaxis]
-            key = one.column, one.n_places, groups.shape, groups.tobytes()
-            if key not in facets:
-                facets[key] = _facet_of(tuples, one, groups, n_values)
-                n_values = facets[key].stop
-            own.append(facets[key])
-        read = list(facets.values())
-        none = np.zeros(0, dtype=np.int64)
-        rows, values, counts = (
-            np.concatenate([none, *(part[i] for facet in read for part in facet.entries)]) for i in range(3)
-        )
-        # Tuples in the order of the trees.
-        rank = np.empty(len(tuples), dtype=np.int64)
-        rank[trees.places] = np.arange(len(tuples))
-        by_tuple = np.argsort(rank[rows], kind="stable")
-        return Tests(
-            k=int(self.k),
-            kinds=np.array([int(one.kind) for one in self.others], dtype=np.int64),
-            first=np.array([facet.first for facet in own], dtype=np.int64),
-            stop=np.array([facet.stop for facet in own], dtype=np.int64),
-            bounds=np.array([one.bound for one in self.others], dtype=np.float64),
-            numerators=np.array([one.c[0] for one in self.others], dtype=np.int64),
-            denominators=np.array([one.c[1] for one in self.others], dtype=np.int64),
-            levels=np.array([len(facet.entries) for facet in own], dtype=np.int64),
-            totals=np.concatenate([none, *(facet.totals for facet in read)]),
-            n_rows=tuples.n_rows,
-            starts=np.searchsorted(rank[rows][by_tuple], np.arange(len(tuples) + 1)),
-            values=values[by_tuple],
-            counts=counts[by_tuple],
-        )
-
-
-class _Facet(NamedTuple):
-    """Values of a column as one or several tests read them."""
-
-    first: int  # The first of its values
-    stop: int  # The value after the last
-    totals: Ints  # (stop - first,) int64, how often each occurs in the table
-    entries: list[tuple[Ints, Ints, Ints]]  # Per level tuples, values and counts
-
-
-def _facet_of(tuples: DistinctTuples, requirement: ColumnRequirement, groups: Ints, first: int) -> _Facet:
-    """Assign numbers to the values of a column or their groups, from `first` on."""
-    column = tuples.columns[requirement.column]
-    rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
-    totals, entries, stop = [], [], first
-    for own in groups:
-        entries.append((rows, stop + own[column.values], column.counts))
-        totals.append(np.zeros(max(int(own.max()) + 1, requirement.n_places), dtype=np.int64))
-        np.add.at(totals[-1], own, tuples.totals(requirement.column))
-        stop += len(totals[-1])
-    return _Facet(first, stop, np.concatenate(totals), entries)
-
-
-def histogram_for(tests: Tests) -> Histogram:
+def histogram_for(tests: Requirements) -> Histogram:
     """Allocate memory for the tests of one thread."""
     return Histogram(np.zeros(len(tests.totals), dtype=np.int64), np.empty(len(tests.totals), dtype=np.int64))
 
 
 @kernel
-def hold(members, a, b, rows, tests, scratch):
-    """Return whether the tuples in members[a:b], of so many rows, hold all requirements."""
+def hold(members, n, rows, tests, scratch):
+    """Return whether the first n members, of so many rows, hold all requirements."""
     if rows < tests.k:
         return False
     if len(tests.kinds) == 0:
         return True
-    n_touched = _fill_histogram(members, a, b, tests, scratch)
+    n_touched = _fill_histogram(members, n, tests, scratch)
     kept = True
     for t in range(len(tests.kinds)):
         if kept:
@@ -486,14 +451,14 @@ def hold(members, a, b, rows, tests, scratch):
 @njit(allocates=False)
 def hold_whole(members, rows, tests, scratch):
     """Return whether all members hold all requirements."""
-    return hold(members, np.int64(0), np.int64(len(members)), rows, tests, scratch)
+    return hold(members, np.int64(len(members)), rows, tests, scratch)
 
 
 @kernel
-def _fill_histogram(members, a, b, tests, scratch):
+def _fill_histogram(members, n, tests, scratch):
     """Fill the histogram of a set, and count its distinct values."""
     n_touched = np.int64(0)
-    for i in range(a, b):
+    for i in range(n):
         r = members[i]
         for e in range(tests.starts[r], tests.starts[r + 1]):
             value = tests.values[e]

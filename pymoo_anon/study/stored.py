@@ -111,7 +111,7 @@ class Stored(NamedTuple):
         """Build the front of points, (n, n_var), from its stored values."""
         measures, values = _measures(problem), self.arrays["values"]
         n_measured = len(problem.measured)
-        problem.remember(X, np.column_stack([values[:, :n_measured], self.arrays["suppressed"]]))
+        problem.memory.add(X, np.column_stack([values[:, :n_measured], self.arrays["suppressed"]]))
         if "nodes 0" in self.arrays:
             problem.remember_recodings(X, [partial(self._recoding, place) for place in range(len(X))])
         front = Front(problem, X, certified=certified)

@@ -33,7 +33,6 @@ from pymoo_anon.testing.support import (
     ContractError,
     called,
     check_same,
-    check_unchanged,
     pickled,
     refuse,
     slack,
@@ -232,7 +231,7 @@ def _of(objective: Objective, classes: EquivalenceClasses) -> Floats:
             f"got {got}"
         )
     for array, earlier in zip(arrays, before, strict=True):
-        check_unchanged(f"evaluate of {objective!r} must not change the arrays of its classes", [earlier], [array])
+        check_same(f"evaluate of {objective!r} must not change the arrays of its classes", [earlier], [array])
     duty = f"evaluate of {objective!r} must give a number"
     refuse(duty, np.isnan(values), values, lambda row: f" for classes of sizes {typed(classes[row].sizes)}")
     return values

@@ -20,6 +20,7 @@ from pymoo.core.sampling import Sampling
 from pymoo.core.selection import Selection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
+from pymoo_anon.algorithms.common import check_kind
 from pymoo_anon.operators.levels import Neighborhood
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
@@ -30,7 +31,6 @@ from pymoo_anon.testing.support import (
     called,
     check_points,
     check_same,
-    check_unchanged,
     numpy_seeded,
     output_names,
     outputs_of,
@@ -70,14 +70,13 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
     >>> from pymoo_anon.testing import small_problems
     >>> check_problem(small_problems()["constraints"])
     """
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem must be a Problem, got {problem!r}")
+    check_kind(problem, Problem)
     name = type(problem).__name__
     X = valid_points(problem, _N_POINTS, sampling, seed)
     _check_filled(problem, X.copy())
     before = X.copy()
     values = called(f"{name} must evaluate any valid points", outputs_of, problem, X)
-    check_unchanged(f"{name} must not change X", before, X)
+    check_same(f"{name} must not change X", before, X)
     _check_numbers(problem, X, values)
     _check_all_ways(problem, X, values, seed)
     _check_front(problem, X, values)
@@ -235,8 +234,7 @@ def check_operator(
     >>> from pymoo_anon.testing import small_problems
     >>> check_operator(LevelCrossover(), small_problems()["two objectives"])
     """
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem must be a Problem, got {problem!r}")
+    check_kind(problem, Problem)
     use = _use_of(operator)
     before = copy.deepcopy(problem.bounds())
     for n in _NUMBERS_GIVEN:
@@ -247,7 +245,7 @@ def check_operator(
         _check_draws(operator, act, made, n)
     if isinstance(operator, Repair):
         _check_repaired(operator, problem, seed)
-    check_unchanged(f"{_name(operator)} must not change the bounds of the problem", before, problem.bounds())
+    check_same(f"{_name(operator)} must not change the bounds of the problem", before, problem.bounds())
 
 
 def _use_of(operator: Operator) -> Callable[..., Array]:
@@ -287,7 +285,7 @@ def _check_draws(operator: Operator, act: Callable[[Operator], Array], made: Arr
 def _check_repaired(operator: Repair, problem: Problem, seed: int) -> None:
     once = _repaired(operator, problem=problem, X=np.empty(0), n=_NUMBERS_GIVEN[-1], seed=seed)
     twice = _repair(operator, problem, once, seed + 1)
-    check_unchanged(f"{_name(operator)} must leave valid points as they are", once, twice)
+    check_same(f"{_name(operator)} must leave valid points as they are", once, twice)
 
 
 def _sampled(operator: Sampling, *, problem: Problem, X: Array, n: int, seed: int) -> Array:
@@ -377,7 +375,7 @@ def _points_of(operator: Operator, pop: Any, n: int) -> Array:
 
 
 def _check_unchanged(operator: Operator, given: Array, X: Array) -> None:
-    check_unchanged(f"{_name(operator)} must not change what it is given", X, given)
+    check_same(f"{_name(operator)} must not change what it is given", X, given)
 
 
 _USES: dict[type[Operator], Callable[..., Array]] = {

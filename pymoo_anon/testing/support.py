@@ -55,19 +55,6 @@ def slack(values: ArrayLike) -> Floats:
     return np.where(np.isfinite(given), CLOSE * np.maximum(np.abs(given), 1.0), 0.0)
 
 
-def first_difference(ours: ArrayLike, theirs: ArrayLike, exact: bool = True) -> int | None:
-    """Return the first row in which two arrays differ, or None."""
-    a, b = np.asarray(ours), np.asarray(theirs)
-    same = a == b
-    if a.dtype.kind == "f" and b.dtype.kind == "f":
-        same = same | (np.isnan(a) & np.isnan(b))
-        if not exact:
-            with np.errstate(invalid="ignore"):
-                same = same | (np.abs(a - b) <= slack(a))
-    rows = np.flatnonzero(~same.all(axis=tuple(range(1, same.ndim))))
-    return int(rows[0]) if len(rows) else None
-
-
 def at_point(X: Any, row: int) -> str:
     """Describe a point for an error message."""
     return f" for x = {typed(X[row])}"
@@ -80,8 +67,14 @@ def check_same(
     if np.shape(expected) != np.shape(found):
         ours, theirs = (f"{typed(own)} of shape {np.shape(own)}" for own in (expected, found))
         raise ContractError(f"{duty}, got {theirs} and not {ours}")
-    row = first_difference(expected, found, exact)
-    if row is not None:
+    a, b = np.asarray(expected), np.asarray(found)
+    same = a == b
+    if a.dtype.kind == "f" and b.dtype.kind == "f":
+        same = same | (np.isnan(a) & np.isnan(b))
+        if not exact:
+            with np.errstate(invalid="ignore"):
+                same = same | (np.abs(a - b) <= slack(a))
+    for row in np.flatnonzero(~same.all(axis=tuple(range(1, same.ndim)))).tolist():
         raise ContractError(f"{duty}, got {typed(found[row])} and not {typed(expected[row])}{where(row)}")
 
 
@@ -89,13 +82,6 @@ def refuse(duty: str, wrong: ArrayLike, found: Array, where: Callable[[int], str
     """Refuse the first wrong row of an array."""
     for row in np.flatnonzero(wrong).tolist():
         raise ContractError(f"{duty}, got {typed(found[row])}{where(row)}")
-
-
-def check_unchanged(duty: str, before: ArrayLike, after: ArrayLike) -> None:
-    """Check that a call has changed no row of an array."""
-    row = first_difference(before, after)
-    if row is not None:
-        raise ContractError(f"{duty}, got {typed(np.asarray(after)[row])} where {typed(np.asarray(before)[row])} was")
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def test_stopped_early_it_has_the_best_so_far_and_goes_on(termination):
     assert not algorithm.certified
     assert 0 < algorithm.n_undecided < own.n_nodes
     assert algorithm.n_evaluated + algorithm.n_pruned + algorithm.n_undecided == own.n_nodes
-    seen = np.frombuffer(b"".join(own._memory._rows), dtype=np.int64).reshape(-1, own.n_var)
+    seen = np.frombuffer(b"".join(own.memory._rows), dtype=np.int64).reshape(-1, own.n_var)
     np.testing.assert_array_equal(sorted_rows(part.F), minimal(own.compute(seen)))
     resumed = pickle.loads(pickle.dumps(algorithm))
     resumed.termination = NoTermination()

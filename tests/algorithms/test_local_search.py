@@ -50,7 +50,7 @@ def to_the_end(of, seed=1, **options):
 def seen(of):
     """Return all nodes, and a mask of the evaluated ones."""
     X = of.nodes(0, of.n_nodes)
-    return X, np.array([x.tobytes() in of._memory._rows for x in X])
+    return X, np.array([x.tobytes() in of.memory._rows for x in X])
 
 
 @given(tasks() | tasks(violating=True) | tasks(below=True), st.integers(0, 3), st.sampled_from([1, 5, 16]))
@@ -149,7 +149,7 @@ def test_whatever_the_strategies_its_end_is_near_the_exact_front(options):
     assert res.algorithm.evaluator.n_eval == own.n_unique
     assert res.algorithm.n_unexplored == 0
     X = own.nodes(0, own.n_nodes)
-    evaluated = [x.tobytes() in own._memory._rows for x in X]
+    evaluated = [x.tobytes() in own.memory._rows for x in X]
     np.testing.assert_array_equal(found(res, own), minimal(own.compute(X[evaluated])))
     assert np.mean([(f == res.F).all(axis=1).any() for f in EXACT]) > 0.8
 

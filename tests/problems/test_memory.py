@@ -138,7 +138,7 @@ def test_a_pickle_may_be_made_while_threads_evaluate():
     def act(number):
         if number:
             return [own.evaluate(rows) for rows in np.array_split(np.roll(X, 70 * number, axis=0), 60)] and None
-        return [pickle.dumps(own._memory) for _ in range(30)]
+        return [pickle.dumps(own.memory) for _ in range(30)]
 
     for stored in together(4, act)[0]:
         memory = pickle.loads(stored)
@@ -449,6 +449,6 @@ def test_a_pickled_problem_writes_nowhere(tmp_path):
     problem = census()
     with journaled(problem, tmp_path / "search.journal"):
         copy = pickle.loads(pickle.dumps(problem))
-        assert copy.journal is None
-        assert problem.journal is not None
-    assert problem.journal is None
+        assert copy.memory.journal is None
+        assert problem.memory.journal is not None
+    assert problem.memory.journal is None

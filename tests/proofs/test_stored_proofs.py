@@ -46,15 +46,14 @@ def drawn(seed):
     has_sums = int(seed % 3 > 0)
     kinds = KINDS if has_sums else KINDS[:-2]
     n = len(kinds)
-    columns = np.full(n, -1)
+    places = np.where(kinds == ADDITIVE, np.cumsum(kinds == ADDITIVE) - 1, -1)
     own = np.flatnonzero(np.isin(kinds, [FIXED, SQUARES]))
-    columns[own] = rng.permutation(len(own))
+    places[own] = rng.permutation(len(own))
     rules = Rules(
         lengths=np.ones(N_VAR, dtype=np.int64),
         strides=np.array([2, 1]),
         kinds=kinds.copy(),
-        places=np.array([np.count_nonzero(kinds[:o] == kinds[o]) for o in range(n)]),
-        columns=columns,
+        places=places,
         limits=np.where(rng.random(n) < 0.2, rng.integers(-25, 15, n), np.inf),
         first=np.append(rng.choice([-np.inf, 1, 2], 2, p=[0.6, 0.3, 0.1]), [-1.0] * has_sums),
         terms=np.zeros((2, N_VAR, 2)),
@@ -63,7 +62,7 @@ def drawn(seed):
         n_inherited=0,
     )
     bounds = rng.integers(0, 6, (1, len(own))).astype(float)
-    bounds[0, columns[kinds == SQUARES]] -= 25
+    bounds[0, places[kinds == SQUARES]] -= 25
     nodes = NodeBounds(rng.integers(1, 6, (1, 2)).astype(float), bounds, np.zeros(1, dtype=bool))
     scratch = node_scratch(rules)
     scratch.x[:] = rng.integers(0, 2, N_VAR)
@@ -89,8 +88,8 @@ def members_for(rng, rules, nodes, scratch):
 def bounds_at(n_suppressed, rules, nodes, scratch):
     """Return each measure's bound at n suppressed rows, infinity for thresholds."""
     bounds = []
-    for kind, place, column in zip(rules.kinds, rules.places, rules.columns, strict=True):
-        bound = nodes.bounds[0, column] if column >= 0 else np.inf
+    for kind, place in zip(rules.kinds, rules.places, strict=True):
+        bound = nodes.bounds[0, place] if kind in (FIXED, SQUARES) else np.inf
         if kind == ADDITIVE:
             lost = n_suppressed * sum(rules.least[place, j, x] for j, x in enumerate(scratch.x))
             # Sums may be rounded, so equality proves nothing.
@@ -154,8 +153,8 @@ def test_a_node_is_plainly_covered_where_one_member_stands_for_all_bounds(uncomp
     answers = []
     for seed in range(times(700)):
         rules, nodes, members, scratch = drawn(seed)
-        bounds = np.array([nodes.bounds[0, c] if c >= 0 else np.inf for c in rules.columns])
-        bounds[rules.kinds == ADDITIVE] = scratch.floors
+        bounds, own = np.full(len(rules.kinds), np.inf), np.isin(rules.kinds, [FIXED, SQUARES])
+        bounds[own], bounds[rules.kinds == ADDITIVE] = nodes.bounds[0, rules.places[own]], scratch.floors
         bounds[rules.kinds == SQUARES] -= rules.limit**2
         stands = (members.needs <= bounds).all(axis=1) & (members.reaches >= nodes.tops[0]).all(axis=1)
         m = covering.is_plainly_covered(0, seed % N_MEMBERS, rules, nodes, members, scratch)
@@ -215,7 +214,7 @@ def test_rules_and_members_say_what_table_and_front_allow():
     F = np.array([[-3.0, 5.0], [-4.0, 7.0]])
     members = own.members_of(F, tolerance(None, 2))
     assert members.reaches.tolist() == [[4], [3]]
-    assert members.needs.tolist() == [[-4, 7, -np.inf], [-3, 5, -np.inf]]
+    np.testing.assert_allclose(members.needs, [[-4, 7, -np.inf], [-3, 5, -np.inf]], rtol=1e-13)
 
 
 # Whole numbers that are counted one by one, others, and those beyond both.

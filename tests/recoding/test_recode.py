@@ -77,7 +77,7 @@ def constraints(draw, kinds=KINDS):
 
 def required(table, k, asked):
     """Return the tests of k and some constraints."""
-    return Requirements(k, requirements_of(asked, table.tuples)).tests(table.tuples, trees_of(table))
+    return Requirements.of(table.tuples, trees_of(table), k, requirements_of(asked, table.tuples))
 
 
 def nodes_of(table):
@@ -224,7 +224,7 @@ def plain_mondrian(table, rows, k, relaxed):
 def test_mondrian_is_a_plain_one(tables, k, relaxed):
     table, _ = tables
     trees = trees_of(table)
-    tests = Requirements(k).tests(table.tuples, trees)
+    tests = Requirements.of(table.tuples, trees, k)
     cells = recode(trees, tests, method="mondrian-relaxed" if relaxed else "mondrian")
     assert cells_by_tuple(table, cells) == plain_mondrian(table, list(range(len(table.tuples))), k, relaxed)
 
@@ -243,7 +243,7 @@ def test_parts_stay_apart(tables, k):
             continue
         trees = trees_of(table, apart=parts)
         for method in ("top-down", "bottom-up"):
-            cells = recode(trees, Requirements(k).tests(table.tuples, trees), method=method)
+            cells = recode(trees, Requirements.of(table.tuples, trees, k), method=method)
             for own, level, cell in zip(nodes, levels, cells.T[:-1], strict=True):
                 assert np.all(own.level[cell] <= level)
 
@@ -255,7 +255,7 @@ def test_the_nearest_class_is_that_of_a_plain_search(seed, monkeypatch):
     random = np.random.default_rng(seed)
     table, trees = drawn(random, 60, 4, 5)
     n_tuples, asked = len(trees.rows), [ColumnRequirement(RequirementKind.ALPHA, "q0", 0.7)]
-    tests = Requirements(1, asked[: seed % 2]).tests(table.tuples, trees)
+    tests = Requirements.of(table.tuples, trees, 1, asked[: seed % 2])
     class_of = top_down(trees, 2)
     classes = Classes.of(trees, tests, class_of)
     classes.sort()
@@ -318,7 +318,7 @@ def test_tuples_are_parted_by_the_best_of_all_nodes(tables, k, seed):
 
 def test_classes_that_no_tuple_can_leave_are_parted_anew():
     table, trees = column(0, 7, 1, 6)
-    made = relocate(trees, Requirements(2).tests(table.tuples, trees), np.array([0, 1, 1, 0]))
+    made = relocate(trees, Requirements.of(table.tuples, trees, 2), np.array([0, 1, 1, 0]))
     assert made[0] == made[1] != made[2] == made[3]
 
 
@@ -343,7 +343,7 @@ def test_the_best_of_all_ladders_is_kept(seed):
 
 def test_a_class_may_lose_rows_down_to_k():
     table, trees = column(0, 0, 6, 7, 7)
-    assert relocate(trees, Requirements(2).tests(table.tuples, trees), np.array([0, 0, 1])).tolist() == [0, 1, 1]
+    assert relocate(trees, Requirements.of(table.tuples, trees, 2), np.array([0, 0, 1])).tolist() == [0, 1, 1]
 
 
 # In the last one, classes change before others are sorted.
@@ -356,12 +356,10 @@ def test_relocation_saves_until_no_move_of_a_tuple_saves_more(size, seed, price)
     random = np.random.default_rng(seed)
     table, trees = drawn(random, *size)
     before = random.permutation(np.arange(len(trees.rows)) // 5)
-    made = relocate(trees, Requirements(3).tests(table.tuples, trees), before.copy(), price)
+    made = relocate(trees, Requirements.of(table.tuples, trees, 3), before.copy(), price)
     rows, losses = lost(trees, made, price)
     assert rows[rows > 0].min() >= 3
-    assert Classes.of(trees, Requirements(3).tests(table.tuples, trees), made).loss(price) == pytest.approx(
-        losses.sum()
-    )
+    assert Classes.of(trees, Requirements.of(table.tuples, trees, 3), made).loss(price) == pytest.approx(losses.sum())
     assert losses.sum() < lost(trees, before, price)[1].sum()
     for r in range(len(made)):
         for c in np.flatnonzero(rows) if rows[made[r]] - trees.rows[r] >= 3 else ():
@@ -371,7 +369,7 @@ def test_relocation_saves_until_no_move_of_a_tuple_saves_more(size, seed, price)
 
 def test_what_is_left_over_joins_the_class_that_takes_it_at_least_loss():
     table, trees = column(*[0] * 4, *[6] * 4, 7)
-    own = repair(trees, Requirements(4).tests(table.tuples, trees), np.array([0, 1, -1]))
+    own = repair(trees, Requirements.of(table.tuples, trees, 4), np.array([0, 1, -1]))
     assert own.tolist() == [0, 1, 1]
 
 
@@ -438,7 +436,7 @@ def test_sets_have_the_same_cells_in_narrowed_and_in_merged_trees(tables, k, see
 @given(tables=microdata(max_rows=40), k=st.integers(1, 8), n_classes=st.integers(1, 3), seed=st.integers(0, 99))
 def test_a_rest_is_filled_up_from_classes_that_keep_k_rows(tables, k, n_classes, seed):
     trees = trees_of(tables[0])
-    tests = Requirements(k).tests(tables[0].tuples, trees)
+    tests = Requirements.of(tables[0].tuples, trees, k)
     class_of = np.random.default_rng(seed).integers(-1, n_classes, len(trees.rows))
     class_of = np.unique(class_of, return_inverse=True)[1] - (class_of.min() < 0)
     before = Classes.of(trees, tests, class_of).rows

@@ -30,12 +30,12 @@ def random_trees(seed, n, n_columns, n_values):
 def test_blocks_hold_what_is_required_with_any_number_of_threads(tables, k, price, sizes):
     table, other = tables
     trees = trees_of(table)
-    tests = Requirements(k).tests(table.tuples, trees)
+    tests = Requirements.of(table.tuples, trees, k)
     with small_blocks(*sizes):
         cells = recode(trees, tests, price, n_threads=1)
         assert np.array_equal(recode(trees, tests, price, n_threads=3), cells)
         again = trees_of(other)
-        twin = recode(again, Requirements(k).tests(other.tuples, again), price, n_threads=2)
+        twin = recode(again, Requirements.of(other.tuples, again, k), price, n_threads=2)
     assert cells_by_tuple(other, twin) == cells_by_tuple(table, cells)
     classes = [table.tuples.counts[members].sum() for members in members_of(cells)]
     assert min(classes) >= k or len(classes) == 1
@@ -143,14 +143,14 @@ def test_a_budget_ends_the_seeds_of_a_round_and_no_more(k, price, looks):
 def test_small_blocks_try_all_seeds():
     """Share one budget per growth round among all block sizes."""
     table, trees = random_trees(5, 400, 24, 6)
-    tests, budgets = Requirements(20).tests(table.tuples, trees), []
+    tests, budgets = Requirements.of(table.tuples, trees, 20), []
 
     def grown(rest, k, price, budget):
         budgets.append(budget)
         return grow(rest, k, price)
 
     with patch.multiple(blocks, _CUBE_LOOKS=0, _LEFT=100, grow=grown):
-        blocks._recoded_block(trees, tests, 0.0)
+        blocks._recoded(trees, tests, 0.0, False, 1)
     assert len(budgets) > 1
     assert set(budgets) == {blocks._GROWN}
 
@@ -188,9 +188,9 @@ def looked_at(run):
 def test_the_work_of_a_block_has_one_bound_for_every_k(k):
     """Bound the looks of cubes and of growth rounds."""
     table, trees = random_trees(2, 600, 10, 8)
-    n, tests = len(trees.rows), Requirements(k).tests(table.tuples, trees)
+    n, tests = len(trees.rows), Requirements.of(table.tuples, trees, k)
     with patch.multiple(blocks, _CUBE_LOOKS=20, _GROWN=4000, _LEFT=100, _CLASSES=4):
-        in_cubes, in_growth, n_rounds = looked_at(lambda: blocks._recoded_block(trees, tests, 0.0))
+        in_cubes, in_growth, n_rounds = looked_at(lambda: blocks._recoded(trees, tests, 0.0, False, 1))
     # One cube for all and two in blocks, each of which may end a level of all attributes late.
     assert in_cubes <= 3 * (20 + 10) * n
     # As many looks again make the classes of a round. Its last seed may be of a whole block.
@@ -202,9 +202,9 @@ def test_the_work_of_a_block_has_one_bound_for_every_k(k):
 def test_blocks_of_fewer_than_two_classes_are_one_class_and_nothing_grows():
     table, trees = random_trees(3, 300, 6, 6)
     k = 200
-    tests = Requirements(k).tests(table.tuples, trees)
+    tests = Requirements.of(table.tuples, trees, k)
     with patch.multiple(blocks, _CUBE_LOOKS=0, _LEFT=50, _CLASSES=1):
-        in_cubes, in_growth, _ = looked_at(lambda: blocks._recoded_block(trees, tests, 0.0))
+        in_cubes, in_growth, _ = looked_at(lambda: blocks._recoded(trees, tests, 0.0, False, 1))
     assert (in_cubes, in_growth) == (0, 0)
 
 
@@ -222,7 +222,7 @@ def test_tuples_that_must_be_apart_are_no_class_however_few_they_are():
 @pytest.mark.parametrize("price", [0.0, 3.0])
 def test_the_better_of_small_and_large_blocks_is_kept(k, price):
     table, trees = random_trees(5, 400, 8, 6)
-    tests = Requirements(k).tests(table.tuples, trees)
+    tests = Requirements.of(table.tuples, trees, k)
 
     def loss(left, classes):
         with patch.multiple(blocks, _CUBE_LOOKS=5, _LEFT=left, _CLASSES=classes):
@@ -247,9 +247,9 @@ def test_what_grows_is_numbered_after_what_the_cube_released():
     made = blocks._laid_out(5, [np.array([0, 3]), np.array([1, 2, 4])], [np.array([0, -1]), np.array([0, 1, 1])])
     assert made.tolist() == [0, 1, 2, -1, 2]
     table, trees = column(0, 1, 6, 7)
-    tests = Requirements(2).tests(table.tuples, trees)
+    tests = Requirements.of(table.tuples, trees, 2)
     with patch.object(blocks, "bottom_up", lambda *_, **__: (np.array([0, 0, -1, -1]), False)):
-        assert blocks._recoded_block(trees, tests, 0.0).tolist() == [0, 0, 1, 1]
+        assert blocks._recoded(trees, tests, 0.0, False, 1).tolist() == [0, 0, 1, 1]
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +261,7 @@ def loss_and_sizes(table, k, *others, **options):
     """Return the general loss metric per cell and the class sizes."""
     nodes = [hierarchy.nodes for hierarchy in table.quasi_identifiers.values()]
     trees = trees_of(table)
-    cells = recode(trees, Requirements(k, others).tests(table.tuples, trees), **options)
+    cells = recode(trees, Requirements.of(table.tuples, trees, k, others), **options)
     _, class_of = np.unique(cells, axis=0, return_inverse=True)
     sizes = np.bincount(class_of.ravel(), table.tuples.counts)
     lost = sum(own.losses[cell] for own, cell in zip(nodes, cells.T, strict=True))

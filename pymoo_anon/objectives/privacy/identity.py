@@ -44,12 +44,19 @@ class WorstClassObjective(Objective):
     """
 
     worst_class = True
+    #: Reason why joint classes have no value, or None.
+    _no_joint: str | None = None
 
     def jointly(self: Worst) -> Worst:
         """Return the same measure of joint classes, as `KAnonymity(joint=True)`.
 
         Its bounds are those of `best_of_specializations` alone, unless it names others for joint classes.
+
+        Raises:
+            ValueError: Joint classes have no value.
         """
+        if self._no_joint is not None:
+            raise ValueError(f"{self._no_joint}, so that {self.name} cannot be joint")
         made = copy.copy(self)
         made.joint = True
         own = {"name": f"joint {self.name}", "bounding": self.bounding and Bounding}

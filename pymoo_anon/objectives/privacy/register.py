@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, pairwise
 from math import prod
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -31,6 +31,7 @@ class WithPopulation(Objective):
     """A measure that counts persons of a population."""
 
     shown = ("population",)
+    _no_joint: str | None = "persons of a population have no classes in earlier releases"
 
     def __init__(self, population: Microdata) -> None:
         if not isinstance(population, Microdata):
@@ -52,12 +53,6 @@ class WithPopulation(Objective):
                 f"population must have the domains of the table, in the same order; those of {examples(different)} "
                 "differ; population.recoded gives it hierarchies of these domains"
             )
-
-    def jointly(self) -> NoReturn:
-        """Refuse joint classes."""
-        raise ValueError(
-            f"persons of a population have no classes in earlier releases, so that {self.name} cannot be joint"
-        )
 
     def persons(self, classes: EquivalenceClasses) -> Floats:
         """Return the persons of the population that each class fits. (n_classes,) array."""
@@ -493,14 +488,7 @@ class LeastPayout(_Payout, WorstClassObjective):
 
     name = "least payout"
     short = "least-payout"
-
-    def jointly(self) -> NoReturn:
-        """Refuse joint classes.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError(f"cells of joint classes have no groups, so that {self.name} cannot be joint")
+    _no_joint = "cells of joint classes have no groups"
 
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
         return np.array([float(own) for one in classes for own in self.of_rows(one)])
