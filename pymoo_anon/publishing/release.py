@@ -291,10 +291,6 @@ class Recoded:
         fits = self._are_few or table.n_rows <= table.tuples.codes.size
         return replace(source, frame=frames.in_memory(source.frame) if fits else frames.held(source.frame))
 
-    def claims(self, written: Any) -> pd.DataFrame:
-        """Return the claims of a written table."""
-        return self._counted(frames.renamed(written))[0]
-
     def _counted(self, written: Renamed) -> tuple[pd.DataFrame, bool]:
         if [*map(str, written.names)] != [*map(str, self._released)]:
             text = f"the columns are {examples(written.names)} where {examples(self._released)} were promised"
