@@ -127,7 +127,10 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
             raise
     res, seconds = algorithm.result(), time.perf_counter() - start
     res.algorithm = algorithm
-    n_undecided, certified = _proven(algorithm, problem)
+    certified, n_undecided = bool(getattr(algorithm, "certified", False)), None
+    if isinstance(problem, LatticeProblem):
+        undecided = getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
+        n_undecided = 0 if certified else undecided
     over = [words for words, termination in limits.items() if termination.has_terminated()]
     # Branch and bound ends by itself when it is interrupted, others when they find no new node to try.
     interrupted = interrupted or (ALGORITHMS[name].proves and not certified and not over)
@@ -187,14 +190,6 @@ def _made(name: str, settings: Settings) -> Algorithm:
     if name == "sweep":
         return TargetSweep()
     return BranchAndBound() if name == "bnb" else ExhaustiveSearch()
-
-
-def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
-    if isinstance(problem, LocalRecodingProblem):
-        return None, False
-    certified = bool(getattr(algorithm, "certified", False))
-    undecided = getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
-    return 0 if certified else undecided, certified
 
 
 def read_table(settings: Settings) -> Microdata:
