@@ -42,8 +42,6 @@ def run_search(settings: Settings, console: Console) -> None:
         with working("Reading the table"):
             own = Run(settings)
         _say_the_start(console, own)
-        with working("Compiling or loading loops"):
-            own.compile()
         with _kept(console, own) as journal:
             found = _searched(own)
             with working("Drawing and writing the front"):
