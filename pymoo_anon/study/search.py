@@ -17,8 +17,6 @@ from pymoo.core.termination import TerminateIfAny, Termination
 from pymoo.termination.max_eval import MaximumFunctionCallTermination
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
-from pymoo.util.display.multi import NumberOfNondominatedSolutions
-from pymoo.util.display.output import Output
 
 # Drawing loads now: an error after a search of hours would lose it.
 import pymoo_anon.visualization.fronts  # noqa: F401
@@ -26,6 +24,7 @@ from pymoo_anon import __version__
 from pymoo_anon._files import alone, tried
 from pymoo_anon._messages import magnitude
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
+from pymoo_anon.algorithms.common import FrontOutput
 from pymoo_anon.algorithms.full_domain import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
@@ -150,15 +149,13 @@ def _made(name: str, settings: Settings) -> Algorithm:
         # Here, because it loads scipy, which no other search needs.
         from pymoo.algorithms.moo.nsga2 import NSGA2
 
-        # pymoo's own output of NSGA-II would compute the exact front first.
-        output = Output()
-        output.columns.append(NumberOfNondominatedSolutions())
         return NSGA2(
             settings.pop_size,
             sampling=LatticeSampling(),
             crossover=LevelCrossover(),
             mutation=SingleStepMutation(),
-            output=output,
+            # pymoo's own output of NSGA-II would compute the exact front first.
+            output=FrontOutput(),
         )
     if name == "sweep":
         return TargetSweep()
