@@ -24,7 +24,6 @@ class Option(NamedTuple):
 
     help: str  # Text of help
     metavar: str | None = None  # Its value in help, or None for its choices
-    flag: str | None = None  # Its name on the command line, or None for that of its field
     panel: str | None = None  # The heading under which help lists it, or None
     shown: str | None = None  # Default in words, or None
     least: int | None = None  # Least whole number allowed, or None
@@ -114,8 +113,7 @@ def check_meant(asked: Invocation, choice: str, called: str) -> None:
     """Raise ValueError for options that a choice would ignore."""
     for name in idle_with(type(asked), choice):
         if name in asked.given:
-            flag = options_of(asked)[name].flag or f"--{dashed(name)}"
-            raise ValueError(f"{flag} cannot be combined with {called}")
+            raise ValueError(f"--{dashed(name)} cannot be combined with {called}")
 
 
 @contextmanager
