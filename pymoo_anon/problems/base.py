@@ -569,13 +569,13 @@ def uncounted_compilation(algorithm: Any) -> Iterator[None]:
         def on_end(self, event: Any) -> None:
             """Move the start at once, since a termination may ask before the block ends."""
             before = self.duration if self.done else 0.0
-            super().on_end(event)
+            super().on_end(event)  # type: ignore[no-untyped-call]
             if self.done and algorithm.start_time is not None:
                 algorithm.start_time += self.duration - before
 
     token = _EXCLUDED.set(True)
     try:
-        with install_listener("numba:compiler_lock", Clock()):
+        with install_listener("numba:compiler_lock", Clock()):  # type: ignore[no-untyped-call]
             yield
     finally:
         _EXCLUDED.reset(token)

@@ -199,9 +199,7 @@ def by_column(files: Sequence[Path], source: Source, columns: Sequence[str]) -> 
 
 def _readings(stem: str, columns: Sequence[str], drafts: Mapping[str, str]) -> list[tuple[str, str | None]]:
     """Return the possible columns of a file by its name."""
-    found: list[tuple[str, str | None]] = [
-        (name, None) for name in dict.fromkeys([stem, drafts.get(stem)]) if name in columns
-    ]
+    found: list[tuple[str, str | None]] = [(name, None) for name in columns if name in (stem, drafts.get(stem))]
     ends = [(name, f"{ARX}{name}") for name in sorted(columns, key=len, reverse=True)]
     return found + [(name, stem.removesuffix(end)) for name, end in ends if stem.endswith(end) and stem != end]
 
