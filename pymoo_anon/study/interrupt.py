@@ -87,10 +87,10 @@ def forget_interrupt() -> None:
 
 
 def put_in_place(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
-    """Move new files into the output folder, and return their paths, unless a signal came. Signals wait meanwhile.
+    """Move new files into the output folder, unless a signal came, and return their paths.
 
-    Each name stands for a whole file at every moment, old or new. The last file should hold the checksums of the
-    others: after a failure it is the old one, and refuses them.
+    Signals wait meanwhile. Each name stands for a whole file at every moment, old or new. The last file should hold the
+    checksums of the others: after a failure it is the old one, and refuses them.
     """
     check_interrupted()
     _Command.moves = True

@@ -55,7 +55,7 @@ class Found:
 
     front: Front  # The front, from private to useful; it says whether it is proven
     seconds: float  # How long it took, without compiling
-    compile_seconds: float  # How long loops were compiled or loaded
+    compile_seconds: float  # How long it was set up, and loops were compiled or loaded
     n_undecided: int | None  # Number of undecided nodes, or None without nodes
     stopped: str  # Why it ended: proof complete, generations, evaluations, time limit, no new nodes, ... or Ctrl-C
 
