@@ -154,18 +154,6 @@ def alone(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def move_all(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
-    """Move new files into the output folder, and return their paths.
-
-    Each name stands for a whole file at every moment, old or new. The last file should hold the checksums of the
-    others: after a failure it is the old one, and refuses them.
-    """
-    for name in names:
-        (folder / name).parent.mkdir(exist_ok=True)
-        os.replace(new / name, folder / name)
-    return [folder / name for name in names]
-
-
 def _check_targets(folder: Path, names: Sequence[str], inputs: Sequence[Path]) -> None:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"output must be a folder, got {str(folder)!r}, which is a file; name another folder")

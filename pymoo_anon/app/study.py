@@ -112,8 +112,6 @@ def _start(screen: Screen, resume: bool = False) -> None:
         with searched_folder(settings) as temporary:
             job.show("Reading the table")
             own = Run(settings)
-            job.show("Compiling or loading loops")
-            own.compile()
             with own.journaled() as journal:
                 own.write(own.search(callback=follow), temporary, journal)
 

@@ -60,8 +60,7 @@ def _parameter(own: Field[Any], known: Option) -> Parameter:
         "rich_help_panel": known.panel,
         "min": known.least,
     }
-    flag = known.flag or f"--{dashed(own.name)}"
-    info: Any = typer.Argument(**said) if known.argument else typer.Option(flag, **said)
+    info: Any = typer.Argument(**said) if known.argument else typer.Option(f"--{dashed(own.name)}", **said)
     default = own.default
     if default is MISSING:
         default = Parameter.empty if own.default_factory is MISSING else own.default_factory()

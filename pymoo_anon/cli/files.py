@@ -62,7 +62,7 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
     names = told_apart([Path(file).name for file in files], files)
     with working("Reading the tables") as show:
         study = None if asked.project is None else Study.open(asked.project)
-        columns = asked.quasi_identifiers if study is None else list(study.project.quasi_identifiers)
+        columns = asked.quasi_identifier if study is None else list(study.project.quasi_identifiers)
         known = None if columns or is_project(asked.first) else known_columns(asked.first, option="--quasi-identifier")
         first, columns = (table_at(asked.first), columns) if known is None else (known.frame, known.columns)
         frames = {names[0]: first, names[1]: table_at(asked.second)}

@@ -59,11 +59,10 @@ class CompareRequest(Invocation):
         shown="none",
         is_read=True,
     )
-    quasi_identifiers: list[str] = option(
+    quasi_identifier: list[str] = option(
         [],
         "A quasi-identifier; repeatable.",
         metavar="NAME",
-        flag="--quasi-identifier",
         shown="those of the project, or those that init guesses of A",
         idle=(PROJECT,),
     )
@@ -230,9 +229,7 @@ class VerifyRequest(Invocation):
         argument=True,
     )
     table: str | None = option(None, f"TABLE: {_TABLE_WORDS}", metavar="NAME", idle=(PROJECT,))
-    quasi_identifiers: list[str] = option(
-        [], "TABLE: a quasi-identifier; repeatable.", metavar="NAME", flag="--quasi-identifier", idle=(PROJECT,)
-    )
+    quasi_identifier: list[str] = option([], "TABLE: a quasi-identifier; repeatable.", metavar="NAME", idle=(PROJECT,))
     sensitive: list[str] = option([], "TABLE: a sensitive column; repeatable.", metavar="NAME", idle=(PROJECT,))
     require: list[str] = option(
         [],
@@ -261,7 +258,7 @@ class VerifyRequest(Invocation):
         if self.of_study:
             check_meant(self, PROJECT, PROJECT)
             check_path(Path(self.file), folder=True)
-        elif not self.quasi_identifiers:
+        elif not self.quasi_identifier:
             # A table or release is called as its project, unless the project says otherwise.
             path = Path(self.file)
             own = path.with_name(f"{path.stem.split('-release')[0]}.toml")

@@ -8,7 +8,6 @@ from rich.console import Console
 
 from pymoo_anon.cli.console import tell, working
 from pymoo_anon.cli.options import WAYS, PickRequest
-from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.front import risk_at_most
 from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.study.folder import SearchFolder
@@ -45,14 +44,10 @@ def _ways(asked: PickRequest, study: SearchFolder) -> dict[str, Any]:
     known, best, weights = study.problem.measured, None, None
     for option, higher in (("least", False), ("most", True)):
         if (name := getattr(asked, option)) is not None:
-            best = _directed(option, objective(option, name, study.table, known), name, higher)
+            best = objective(option, name, study.table, known)
+            if best.maximize != higher:
+                better, other = ("higher", "most") if best.maximize else ("lower", "least")
+                raise ValueError(f"{option} {name}: {better} values of {name} are better; use --{other} {name}")
     if asked.weights is not None:
         weights = {objective("weights", name, study.table, known): own for name, own in asked.weighted().items()}
     return {"best": best, "weights": weights}
-
-
-def _directed(option: str, measure: Objective, name: str, higher: bool) -> Objective:
-    if measure.maximize != higher:
-        better, other = ("higher", "most") if measure.maximize else ("lower", "least")
-        raise ValueError(f"{option} {name}: {better} values of {name} are better; use --{other} {name}")
-    return measure

@@ -42,10 +42,12 @@ def run_search(settings: Settings, console: Console) -> None:
         with working("Reading the table"):
             own = Run(settings)
         _say_the_start(console, own)
-        with working("Compiling or loading loops"):
-            own.compile()
         with _kept(console, own) as journal:
-            found = _searched(own)
+            if settings.verbose:
+                found = own.search(verbose=True)
+            else:
+                with working("Searching") as show:
+                    found = own.search(callback=lambda algorithm: show(f"Searching: {own.progress(algorithm)}"))
             with working("Drawing and writing the front"):
                 own.write(found, temporary, journal)
     front = found.front
@@ -53,13 +55,6 @@ def run_search(settings: Settings, console: Console) -> None:
     _say_the_end(console, found, settings, settings.output / FILES[0])
     if found.interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)
-
-
-def _searched(own: Run) -> Found:
-    if own.settings.verbose:
-        return own.search(verbose=True)
-    with working("Searching") as show:
-        return own.search(callback=lambda algorithm: show(f"Searching: {own.progress(algorithm)}"))
 
 
 @contextmanager

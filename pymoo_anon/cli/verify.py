@@ -48,7 +48,7 @@ def _table_holds(asked: VerifyRequest, console: Console) -> bool:
         # Read once: each count groups it anew.
         frame = held(nw.from_native(table_at(asked.file, asked.engine, asked.table))).to_native()
         known = nw.from_native(frame).collect_schema().names()
-        quasi, secret = all_there(asked.quasi_identifiers, known), all_there(asked.sensitive, known)
+        quasi, secret = all_there(asked.quasi_identifier, known), all_there(asked.sensitive, known)
         roles = Roles(secret, columns=known)
         measures: list[Any] = [constraint(text, roles) for text in asked.require]
         if not measures:

@@ -550,14 +550,19 @@ def uncounted_compilation(algorithm: Any) -> Iterator[None]:
         return
 
     # Loaded late: choosing a point of a front that is read needs no loops.
-    from numba.core.event import install_timer
+    from numba.core.event import TimingListener, install_listener
 
-    def move_start(seconds: float) -> None:
-        algorithm.start_time += seconds
+    class Clock(TimingListener):
+        def on_end(self, event: Any) -> None:
+            """Move the start at once, since a termination may ask before the block ends."""
+            before = self.duration if self.done else 0.0
+            super().on_end(event)  # type: ignore[no-untyped-call]
+            if self.done and algorithm.start_time is not None:
+                algorithm.start_time += self.duration - before
 
     token = _EXCLUDED.set(True)
     try:
-        with install_timer("numba:compiler_lock", move_start):
+        with install_listener("numba:compiler_lock", Clock()):  # type: ignore[no-untyped-call]
             yield
     finally:
         _EXCLUDED.reset(token)

@@ -224,14 +224,11 @@ def _are_ends(clip: Any) -> bool:
     return bool(-inf < clip[0] <= clip[1] < inf)
 
 
-def check_reasons(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> None:
-    """Ask for a reason to keep columns that identify persons or tell a quasi-identifier."""
-    for told in unexplained(source, table, kept):
-        raise ValueError(told)
-
-
 def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> list[str]:
-    """Ask for each reason that a release needs and lacks."""
+    """Ask for each reason that a release needs and lacks.
+
+    It is for columns that identify persons or tell a quasi-identifier.
+    """
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
         return []

@@ -166,10 +166,14 @@ def new_database_table(target: Source, frame: Any) -> Iterator[Any]:
 @contextmanager
 def _new_in_sqlite(target: Source, frame: Any) -> Iterator[pd.DataFrame]:
     own, (*names,) = identifier(str(target.table)), frame.columns
+    if isinstance(frame, pd.DataFrame):
+        rows: Any = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
+    else:
+        rows = frame.fetchall()
     with closing(_sqlite(target, "rw")) as connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(f"CREATE TABLE {own} ({', '.join(map(identifier, names))})")
-        connection.executemany(f"INSERT INTO {own} VALUES ({', '.join('?' * len(names))})", _row_tuples(frame))
+        connection.executemany(f"INSERT INTO {own} VALUES ({', '.join('?' * len(names))})", rows)
         yield read_sqlite(target, connection)
         connection.execute("COMMIT")
 
@@ -182,9 +186,3 @@ def _new_in_postgres(target: Source, frame: Any) -> Iterator[Any]:
         table = to_arrow(frame, preserve_index=False) if isinstance(frame, pd.DataFrame) else frame.to_arrow_table()
         backend.create_table(name, table, database=schema or None)
         yield _read_database(target, backend)
-
-
-def _row_tuples(frame: Any) -> Any:
-    if isinstance(frame, pd.DataFrame):
-        return frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
-    return frame.fetchall()

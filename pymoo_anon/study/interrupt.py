@@ -87,18 +87,21 @@ def forget_interrupt() -> None:
 
 
 def put_in_place(new: Path, folder: Path, names: Sequence[str]) -> list[Path]:
-    """Move new files into the output folder, unless a signal came. Signals wait meanwhile."""
-    # It loads before signals are listened to.
-    from pymoo_anon._files import move_all
+    """Move new files into the output folder, unless a signal came, and return their paths.
 
+    Signals wait meanwhile. Each name stands for a whole file at every moment, old or new. The last file should hold the
+    checksums of the others: after a failure it is the old one, and refuses them.
+    """
     check_interrupted()
     _Command.moves = True
     try:
-        paths = move_all(new, folder, names)
+        for name in names:
+            (folder / name).parent.mkdir(exist_ok=True)
+            os.replace(new / name, folder / name)
         _Command.written = True
     finally:
         _Command.moves = False
-    return paths
+    return [folder / name for name in names]
 
 
 def write_new(folder: Path, texts: Mapping[str, str], read: Sequence[Path], force: bool, hint: str = "") -> list[Path]:
@@ -106,6 +109,7 @@ def write_new(folder: Path, texts: Mapping[str, str], read: Sequence[Path], forc
 
     `read` are files that are read, which none replaces. `hint` ends the message about an existing file.
     """
+    # It loads before signals are listened to.
     from pymoo_anon._files import check_free, tried
 
     with tried(folder, list(texts), read, own=True) as temporary:

@@ -24,7 +24,6 @@ class Option(NamedTuple):
 
     help: str  # Text of help
     metavar: str | None = None  # Its value in help, or None for its choices
-    flag: str | None = None  # Its name on the command line, or None for that of its field
     panel: str | None = None  # The heading under which help lists it, or None
     shown: str | None = None  # Default in words, or None
     least: int | None = None  # Least whole number allowed, or None
@@ -46,12 +45,16 @@ class Invocation:
     given: Collection[str] = frozenset()  # Names of the options that were not left out
 
     def check(self) -> None:
-        """Raise ValueError for options that are wrong by themselves."""
-        check_values(self)
+        """Raise ValueError for numbers and choices out of range, and for missing files."""
         for name, known in options_of(self).items():
-            path = getattr(self, name)
-            if (known.argument or known.is_read) and isinstance(path, Path):
-                check_path(path, folder="FOLDER" in str(known.metavar))
+            value = getattr(self, name)
+            if isinstance(value, Path) and (known.argument or known.is_read):
+                check_path(value, folder="FOLDER" in str(known.metavar))
+            elif not isinstance(value, bool | None) and (known.choices or isinstance(value, int | float)):
+                try:
+                    reader_of(type(self), name)(value)
+                except ValueError as error:
+                    raise ValueError(f"--{dashed(name)} must be {error}, got {value!r}") from None
 
 
 #: Excludes the options that a project file answers.
@@ -106,23 +109,11 @@ def command(*parts: str | Path, **options: Any) -> str:
     return shlex.join(typed)
 
 
-def check_values(asked: Invocation) -> None:
-    """Raise ValueError for numbers and choices out of range."""
-    for name, known in options_of(asked).items():
-        value = getattr(asked, name)
-        if not isinstance(value, bool | None) and (known.choices or isinstance(value, int | float)):
-            try:
-                reader_of(type(asked), name)(value)
-            except ValueError as error:
-                raise ValueError(f"--{dashed(name)} must be {error}, got {value!r}") from None
-
-
 def check_meant(asked: Invocation, choice: str, called: str) -> None:
     """Raise ValueError for options that a choice would ignore."""
     for name in idle_with(type(asked), choice):
         if name in asked.given:
-            flag = options_of(asked)[name].flag or f"--{dashed(name)}"
-            raise ValueError(f"{flag} cannot be combined with {called}")
+            raise ValueError(f"--{dashed(name)} cannot be combined with {called}")
 
 
 @contextmanager
@@ -260,8 +251,11 @@ def read_measures(value: Any) -> str:
 def read_bounds(value: Any) -> list[str]:
     """Read bounds from one text or a list."""
     bounds = [read_text(value)] if isinstance(value, str) else list(read_texts(value))
-    if wrong := [one for one in bounds if _bound_parts(one) is None]:
-        raise ValueError(f'bounds such as "k>=5" or "t<=0.3", not {wrong[0]!r}')
+    try:
+        for one in bounds:
+            bound_parts(one)
+    except ValueError:
+        raise ValueError(f'bounds such as "k>=5" or "t<=0.3", not {one!r}') from None
     return bounds
 
 
@@ -314,19 +308,14 @@ def bound_parts(require: str) -> tuple[str, str, str]:
     >>> bound_parts("l:a>=b >= 5")
     ('l:a>=b', '>=', '5')
     """
-    if (parts := _bound_parts(require)) is None:
-        raise ValueError(f"require must be a bound in quotes, such as 'k>=5' or 't<=0.3', got {require!r}")
-    return parts
-
-
-def _bound_parts(require: str) -> tuple[str, str, str] | None:
     # The last sign is the bound's: the name of a column may hold one, too.
     sign = max((">=", "<="), key=require.rfind)
     name, _, limit = require.rpartition(sign)
-    with suppress(ValueError):
+    try:
         float(limit)
-        return name.strip(), sign, limit.strip()
-    return None
+    except ValueError:
+        raise ValueError(f"require must be a bound in quotes, such as 'k>=5' or 't<=0.3', got {require!r}") from None
+    return name.strip(), sign, limit.strip()
 
 
 def choice_of(name: str, value: str, choices: Mapping[str, Any]) -> Any:

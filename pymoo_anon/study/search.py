@@ -7,19 +7,16 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
 from pymoo.core.algorithm import Algorithm
 from pymoo.core.termination import TerminateIfAny, Termination
 from pymoo.termination.max_eval import MaximumFunctionCallTermination
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
-from pymoo.util.display.multi import NumberOfNondominatedSolutions
-from pymoo.util.display.output import Output
 
 # Drawing loads now: an error after a search of hours would lose it.
 import pymoo_anon.visualization.fronts  # noqa: F401
@@ -27,13 +24,11 @@ from pymoo_anon import __version__
 from pymoo_anon._files import alone, tried
 from pymoo_anon._messages import magnitude
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
+from pymoo_anon.algorithms.common import FrontOutput
 from pymoo_anon.algorithms.full_domain import ExhaustiveSearch
 from pymoo_anon.algorithms.local_search import ParetoLocalSearch
 from pymoo_anon.algorithms.pbgea import PBGEA
 from pymoo_anon.algorithms.target_sweep import TargetSweep
-from pymoo_anon.objectives import GeneralLossMetric, NormalizedWeightedPenalty, Objective
-from pymoo_anon.objectives.knowledge import any_of
-from pymoo_anon.objectives.privacy.identity import WithBackgroundKnowledge
 from pymoo_anon.operators.levels import LatticeSampling, LevelCrossover, SingleStepMutation
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.journal import Journal, journaled
@@ -44,8 +39,6 @@ from pymoo_anon.study.names import ALGORITHMS, FILES, JOURNAL, STORED, checksum,
 from pymoo_anon.study.options import Settings, bound_parts, dashed, idle_with, measures_in, options_named, record_of
 from pymoo_anon.study.stored import write_front
 from pymoo_anon.study.tables import before_release, problem_of, table_of
-from pymoo_anon.table.generalization import AtMost, Suppression, Violating
-from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
 
 #: Branch and bound is known to be quick up to so many nodes times distinct tuples: k and GLM, with l or without, take
@@ -61,7 +54,8 @@ class Found:
     """Result of a search."""
 
     front: Front  # The front, from private to useful; it says whether it is proven
-    seconds: float  # How long it took
+    seconds: float  # How long it took, without compiling
+    compile_seconds: float  # How long it was set up, and loops were compiled or loaded
     n_undecided: int | None  # Number of undecided nodes, or None without nodes
     stopped: str  # Why it ended: proof complete, generations, evaluations, time limit, no new nodes, ... or Ctrl-C
 
@@ -104,7 +98,7 @@ def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
 
 def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> Found:
     """Search until the proof is complete, a limit is reached, or Ctrl-C."""
-    algorithm = _made(name, settings)
+    algorithm: Any = _made(name, settings)
     limits: dict[str, Termination] = {}
     if name == "pls":
         # As many nodes as an evolutionary search may see.
@@ -113,11 +107,12 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
         limits["generations"] = MaximumGenerationTermination(settings.generations)
     if settings.time_limit is not None:
         limits["time limit"] = TimeBasedTermination(settings.time_limit)
-    start, interrupted = time.perf_counter(), False
+    start, interrupted = time.time(), False
     algorithm.setup(
         problem, termination=TerminateIfAny(*limits.values()) if limits else None, seed=settings.seed, **kwargs
     )
     try:
+        check_interrupted()
         while algorithm.has_next():
             algorithm.next()
             check_interrupted()
@@ -125,9 +120,14 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
         interrupted = True
         if algorithm.opt is None or len(algorithm.opt) == 0:
             raise
-    res, seconds = algorithm.result(), time.perf_counter() - start
+    # Compiling moves the start of an algorithm.
+    compile_seconds, seconds = algorithm.start_time - start, time.time() - algorithm.start_time
+    res = algorithm.result()
     res.algorithm = algorithm
-    n_undecided, certified = _proven(algorithm, problem)
+    certified, n_undecided = bool(getattr(algorithm, "certified", False)), None
+    if isinstance(problem, LatticeProblem):
+        undecided = getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
+        n_undecided = 0 if certified else undecided
     over = [words for words, termination in limits.items() if termination.has_terminated()]
     # Branch and bound ends by itself when it is interrupted, others when they find no new node to try.
     interrupted = interrupted or (ALGORITHMS[name].proves and not certified and not over)
@@ -137,32 +137,7 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
     stopped = "Ctrl-C" if interrupted else "proof complete" if certified else stopped
     front = problem.front(res).sorted()
     front.certified = certified
-    return Found(front, seconds, n_undecided, stopped)
-
-
-def tiny(problem: Searched) -> Searched:
-    """Return the same objectives on four rows, to compile all loops of a search."""
-    columns = [column for measure in problem.measured for column in measure.reads(problem.table.sensitive)]
-    # Longer than any of the columns, so none of them.
-    first, second = "a" + "".join(map(str, columns)), "b" + "".join(map(str, columns))
-    hierarchies, codes = dict.fromkeys([first, second], Hierarchy.flat([0, 1])), list(np.indices((2, 2)).reshape(2, -1))
-    values, domains = dict.fromkeys(columns, np.array([0, 1, 1, 0])), {column: [0, 1] for column in columns}
-    table = Microdata.from_codes(hierarchies, codes, np.ones(4, dtype=np.int64), values, domains, [*values])
-    limited = problem.suppression.limit_of(problem.table.n_rows) or 0
-    objectives = [_of_any(measure) for measure in problem.objectives]
-    constraints = [replace(one, objective=_of_any(one.objective)) for one in problem.constraints]
-    if isinstance(problem, LocalRecodingProblem):
-        return LocalRecodingProblem(table, objectives, constraints)
-    rule: Suppression = Violating(0.5) if isinstance(problem.suppression, Violating) else AtMost(min(limited, 1))
-    return LatticeProblem(table, objectives, rule, constraints)
-
-
-def _of_any(measure: Objective) -> Objective:
-    if isinstance(measure, GeneralLossMetric | NormalizedWeightedPenalty):
-        return type(measure)()
-    if isinstance(measure, WithBackgroundKnowledge) and measure.known is not None:
-        return measure.knowing(any_of(1))
-    return measure
+    return Found(front, seconds, compile_seconds, n_undecided, stopped)
 
 
 def _made(name: str, settings: Settings) -> Algorithm:
@@ -174,27 +149,17 @@ def _made(name: str, settings: Settings) -> Algorithm:
         # Here, because it loads scipy, which no other search needs.
         from pymoo.algorithms.moo.nsga2 import NSGA2
 
-        # pymoo's own output of NSGA-II would compute the exact front first.
-        output = Output()
-        output.columns.append(NumberOfNondominatedSolutions())
         return NSGA2(
             settings.pop_size,
             sampling=LatticeSampling(),
             crossover=LevelCrossover(),
             mutation=SingleStepMutation(),
-            output=output,
+            # pymoo's own output of NSGA-II would compute the exact front first.
+            output=FrontOutput(),
         )
     if name == "sweep":
         return TargetSweep()
     return BranchAndBound() if name == "bnb" else ExhaustiveSearch()
-
-
-def _proven(algorithm: Algorithm, problem: Searched) -> tuple[int | None, bool]:
-    if isinstance(problem, LocalRecodingProblem):
-        return None, False
-    certified = bool(getattr(algorithm, "certified", False))
-    undecided = getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
-    return 0 if certified else undecided, certified
 
 
 def read_table(settings: Settings) -> Microdata:
@@ -240,22 +205,12 @@ class Run:
         for told in [] if project is None else before_release(project, self.problem):
             warnings.warn(told, stacklevel=2)
         self.algorithm, self.why = algorithm_for(self.problem, settings)
-        self._compile_seconds = 0.0
 
     @property
     def identity(self) -> dict[str, Any]:
         """The options that a journal must have in common with a search."""
         asked = {name: getattr(self.settings, name) for name in ("seed", "generations", "pop_size", "epsilon")}
         return {**asked, "algorithm": self.algorithm, "versions": _versions("pymoo", "moocore", "numpy")}
-
-    def compile(self) -> None:
-        """Compile or load all loops, however long that takes."""
-        start = time.perf_counter()
-        # A few generations call all that is to be compiled.
-        few = replace(self.settings, generations=min(self.settings.generations, 5), time_limit=None)
-        search(tiny(self.problem), self.algorithm, few)
-        check_interrupted()
-        self._compile_seconds = time.perf_counter() - start
 
     def journaled(self) -> AbstractContextManager[Journal]:
         """Open the journal of the search."""
@@ -296,7 +251,7 @@ class Run:
             "certified": found.front.certified,
             "n_undecided": found.n_undecided,
             "stopped": found.stopped,
-            "compile_seconds": round(self._compile_seconds, 3),
+            "compile_seconds": round(found.compile_seconds, 3),
             "search_seconds": round(found.seconds, 3),
             "versions": _versions("pymoo", "moocore", "numpy", "numba", "pandas", "matplotlib")
             | {"python": platform.python_version()},

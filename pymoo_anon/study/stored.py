@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
@@ -25,7 +25,7 @@ import pandas as pd
 from pymoo_anon._files import content_of
 from pymoo_anon.engine.classes import ValueCounts
 from pymoo_anon.objectives.base import Objective
-from pymoo_anon.problems.arguments import as_json, free_name, short_name
+from pymoo_anon.problems.arguments import free_name, short_name
 from pymoo_anon.problems.front import Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.study.names import FILES, STORED, checksum
@@ -256,13 +256,10 @@ def bound_text(requirement: Constraint) -> str:
     return f"{short_name(requirement.objective)}{'>=' if requirement.at_least else '<='}{requirement.bound!r}"
 
 
-def agree(claims: pd.DataFrame, told: Mapping[str, Any]) -> bool:
-    """Return whether evidence holds these claims, up to rounding."""
-    known = told["claims"]
-    return len(known) == len(claims) and all(
-        _is_close(one[key], as_json(other[key]))
-        for one, other in zip(known, claims.to_dict("records"), strict=True)
-        for key in ("measure", "promised", "recounted", "holds")
+def agree(claims: Sequence[Mapping[str, Any]], told: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the claims of two pieces of evidence are equal, up to rounding."""
+    return len(claims) == len(told) and all(
+        _is_close(one[key], other[key]) for one, other in zip(claims, told, strict=True) for key in one
     )
 
 

@@ -16,16 +16,16 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from pymoo_anon._files import replaced, tried
-from pymoo_anon._messages import listed, number, plain
+from pymoo_anon._messages import listed
 from pymoo_anon.engine.classes import EquivalenceClasses
-from pymoo_anon.problems.arguments import RefinementError, measure_names
+from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.problems.front import Choice, Front
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.releases import Together, parts_beside, together
 from pymoo_anon.publishing.codebook import codebook
-from pymoo_anon.publishing.evidence import evidence, read_evidence, write_evidence
+from pymoo_anon.publishing.evidence import evidence, read_evidence, told_of, write_evidence
 from pymoo_anon.publishing.recoding import decoded_point
-from pymoo_anon.publishing.release import ANYWAY, Recoded, RecountError, Release, recode, uniqueness_of
+from pymoo_anon.publishing.release import ANYWAY, Recoded, RecountError, Release, recode
 from pymoo_anon.study import engines
 from pymoo_anon.study.databases import new_database_table
 from pymoo_anon.study.engines import check_target, write_table
@@ -266,22 +266,13 @@ def _broken_promises(study: Study, path: Path, told: Mapping[str, Any] | None = 
 
 def _counted_again(study: Study, path: Path, told: Mapping[str, Any]) -> list[str]:
     source = _source_at(study, path)
-    again = _recoded_again(study, told, path, source.kind)
-    written = again.grouped(open_again(study.project, source))
     try:
-        claims, unique = again.claims(written), uniqueness_of(written, again.columns)
+        made = _recoded_again(study, told, path, source.kind).counted_again(open_again(study.project, source))
     except RecountError as error:
         return list(error.broken)
-    names = list(measure_names(study.problem.measured).values())
-    names += [plain(words) for words in claims.measure[len(names) :]]
-    wrong = [
-        f"{name} is {number(one['recounted'])} where {number(one['promised'])} was promised"
-        for name, one in zip(names, claims.to_dict("records"), strict=True)
-        if one["holds"] is False
-    ]
-    if not (agree(claims.assign(measure=names), told) and unique.to_dict("records") == told["uniqueness"]):
-        wrong.append(f"{beside(path, EVIDENCE)} differs from the search and the recount")
-    return wrong
+    found = told_of(study.problem, made)
+    holds = agree(found["claims"], told["claims"]) and found["uniqueness"] == told["uniqueness"]
+    return [] if holds else [f"{beside(path, EVIDENCE)} differs from the search and the recount"]
 
 
 def _recoded_again(study: Study, told: Mapping[str, Any], path: Path, kind: str) -> Recoded:

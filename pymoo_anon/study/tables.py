@@ -199,14 +199,9 @@ def by_column(files: Sequence[Path], source: Source, columns: Sequence[str]) -> 
 
 def _readings(stem: str, columns: Sequence[str], drafts: Mapping[str, str]) -> list[tuple[str, str | None]]:
     """Return the possible columns of a file by its name."""
-    own = [*([stem] if stem in columns else []), *([drafts[stem]] if stem in drafts else [])]
-    found: list[tuple[str, str | None]] = [(name, None) for name in dict.fromkeys(own)]
-    place = stem.find(ARX)
-    while place >= 0:
-        if place > 0 and stem[place + len(ARX) :] in columns:
-            found.append((stem[place + len(ARX) :], stem[:place]))
-        place = stem.find(ARX, place + 1)
-    return found
+    found: list[tuple[str, str | None]] = [(name, None) for name in columns if name in (stem, drafts.get(stem))]
+    ends = [(name, f"{ARX}{name}") for name in sorted(columns, key=len, reverse=True)]
+    return found + [(name, stem.removesuffix(end)) for name, end in ends if stem.endswith(end) and stem != end]
 
 
 def problem_of(table: Microdata, asked: Mapping[str, Any]) -> Any:

@@ -210,21 +210,13 @@ def held(frame: Frame) -> Frame:
 
 
 def fetched(frame: Frame) -> Frame:
-    """Fetch all rows of a frame into memory."""
-    if not isinstance(frame, nw.LazyFrame):
-        return frame
-    kind = frame.implementation
-    if kind.is_polars():
-        return frame.collect()
+    """Fetch all rows of a frame into memory, in Arrow where they are quick to encode."""
     # pyarrow holds texts without an object for each. pandas is surely installed.
-    return frame.collect("pandas" if find_spec("pyarrow") is None else "pyarrow")
-
-
-def in_memory(frame: Frame) -> Frame:
-    """Fetch all rows of a frame, in Arrow where they are quick to encode."""
-    own = fetched(frame)
-    is_encoded = not own.implementation.is_polars() or find_spec("pyarrow") is None
-    return own if is_encoded else nw.from_native(own.to_arrow(), eager_only=True)
+    backend: Any = "pandas" if find_spec("pyarrow") is None else "pyarrow"
+    is_polars = frame.implementation.is_polars()
+    if isinstance(frame, nw.LazyFrame):
+        return frame.collect("polars" if is_polars and backend == "pandas" else backend)
+    return nw.from_native(frame.to_arrow(), eager_only=True) if is_polars and backend == "pyarrow" else frame
 
 
 def totals(frame: Frame, **expressions: Any) -> list[int]:
@@ -263,7 +255,7 @@ def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) 
 
 def rows_of(frame: Frame) -> tuple[Frame, Ints]:
     """Fetch all rows of a frame with their counts."""
-    own = in_memory(frame)
+    own = fetched(frame)
     # Ones take no memory.
     return own, own[COUNT].to_numpy().astype(np.int64) if _counts(own) else np.broadcast_to(np.int64(1), len(own))
 
@@ -330,7 +322,7 @@ def at_hand(frame: Any) -> Any:
     dtypes = dict(table.collect_schema())
     if totals(table, n=nw.len())[0] * len(dtypes) > _FEW_CELLS:
         return table.to_native()
-    own = in_memory(table)
+    own = fetched(table)
     return pd.DataFrame({name: _python_values(own[name], dtype) for name, dtype in dtypes.items()})
 
 

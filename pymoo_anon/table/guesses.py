@@ -372,7 +372,7 @@ class _Forms:
         ids = [
             word
             for word in words
-            if (word in WORDS["numbers"] or word.endswith(ends) or _ends_in_id(word))
+            if (word in WORDS["numbers"] or word.endswith(ends) or (word.endswith("id") and role_of_word(word[:-2])))
             and WORDS["joined"].get(word) != "quasi-identifier"
         ]
         if not ids:
@@ -459,10 +459,6 @@ def _is_name(text: str) -> bool:
 def _tells_contact(text: str) -> bool:
     found = (match.group().strip() for match in _CONTACT.finditer(text[:_LOOKED_AT]))
     return any("@" in one or _PATTERNS["phone numbers"].fullmatch(one) for one in found)
-
-
-def _ends_in_id(word: str) -> bool:
-    return word.endswith("id") and role_of_word(word[:-2]) is not None
 
 
 # --- redundant columns ------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pymoo.core.algorithm import Algorithm
 from pymoo_anon.comparison.properties import PropertyVector, align
 from pymoo_anon.problems.tradeoffs import logarithmic
 from pymoo_anon.typing import Array, Floats
-from pymoo_anon.visualization.fronts import COLOURS, MARKERS, STYLES, legend, literal, new_figure, saved, scale
+from pymoo_anon.visualization.fronts import COLOURS, MARKERS, STYLES, literal, new_figure, saved, scale
 
 #: Greatest number of tuples drawn one by one.
 _DRAWN = 200
@@ -140,7 +140,7 @@ def _drawn(picture: CurvePicture, which: Literal["x", "y"], width: float = 8, he
     scale(ax, which, label, picture.log, picture.whole, greatest)
     ax.grid(alpha=0.3)
     if len(picture.curves) > 1:
-        legend(ax, ax.lines, list(picture.curves))
+        ax.legend(ax.lines, list(map(literal, picture.curves)))
     elif which == "y":
         ax.set_title(literal(next(iter(picture.curves))))
     return figure, ax

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -46,14 +45,6 @@ def new_figure(width: float, height: float) -> Figure:
 def literal(text: str) -> str:
     """Escape a text against formulas and line breaks."""
     return plain(text).replace("$", r"\$")
-
-
-def legend(place: Axes | Figure, marks: Sequence[Artist], names: Sequence[str], **kwargs: Any) -> None:
-    """Add a legend, including names with a leading underscore."""
-    # matplotlib leaves out such names, so the texts are set afterwards.
-    made = place.legend(marks, [str(number) for number in range(len(names))], **kwargs)
-    for text, name in zip(made.get_texts(), names, strict=True):
-        text.set_text(literal(name))
 
 
 def saved(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
@@ -236,7 +227,7 @@ def _draw_front(picture: FrontPicture) -> Figure:
             _draw_open(ax, picture)
         if len(picture.fronts) > 1:
             sizes = {name: counted(len(front), "member", "members") for name, front in picture.fronts.items()}
-            legend(ax, ax.collections, [f"{name} ({n})" for name, n in sizes.items()])
+            ax.legend(ax.collections, [literal(f"{name} ({n})") for name, n in sizes.items()])
     return figure
 
 
@@ -302,7 +293,7 @@ def _draw_open(ax: Axes, picture: FrontPicture) -> None:
     )
     ax.set_ylim(low, high)
     if len(picture.fronts) == 1:
-        legend(ax, [area], ["better points possible"])
+        ax.legend([area], ["better points possible"])
 
 
 def _draw_coloured(ax: Axes, picture: FrontPicture) -> None:

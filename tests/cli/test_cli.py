@@ -198,18 +198,6 @@ def test_a_limit_of_time(algorithm):
     assert record()["options"]["time_limit"] == 0.0001
 
 
-def test_a_limit_of_time_does_not_stop_what_compiles(monkeypatch):
-    limits, real = [], searching.search
-
-    def noted(problem, name, settings, **kwargs):
-        limits.append(settings.time_limit)
-        return real(problem, name, settings, **kwargs)
-
-    monkeypatch.setattr(searching, "search", noted)
-    run("search", "--rows", "300", "--time-limit", "60")
-    assert limits == [None, 60.0]
-
-
 @pytest.mark.parametrize("n", [24, 70])
 def test_lattices_beyond_any_memory(folder, n):
     names = [f"attribute-{i:02d}" for i in range(n)]

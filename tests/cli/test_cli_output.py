@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from command import FILES, SMALL, front, interrupt, record, refused, run, search, without_compiling, write_own_table
 from processes import python
@@ -23,14 +22,10 @@ from pymoo_anon import _files
 from pymoo_anon._files import alone
 from pymoo_anon.algorithms import ExhaustiveSearch
 from pymoo_anon.cli import search as command
-from pymoo_anon.datasets import make_census
-from pymoo_anon.objectives import DistinctLDiversity, EnhancedBetaLikeness, GeneralLossMetric, KAnonymity
-from pymoo_anon.problems import LatticeProblem
-from pymoo_anon.problems.journal import fingerprint
+from pymoo_anon.objectives import EnhancedBetaLikeness
 from pymoo_anon.study import search as searching
 from pymoo_anon.study import stored as results
 from pymoo_anon.study.options import Settings
-from pymoo_anon.table import Microdata
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -91,13 +86,7 @@ def test_what_was_found_until_ctrl_c_is_written(monkeypatch, algorithm):
 
 @pytest.mark.parametrize("algorithm", ["pls", "pbgea", "bnb"])
 def test_ctrl_c_before_anything_was_found(monkeypatch, algorithm):
-    measured = searching.LatticeProblem._measure
-
-    def measure(problem, *args):
-        return interrupt() if problem.table.n_rows == 300 else measured(problem, *args)
-
-    monkeypatch.setattr(searching.LatticeProblem, "_measure", measure)
-    monkeypatch.setattr(searching, "tiny", lambda problem: problem)
+    monkeypatch.setattr(searching.LatticeProblem, "_measure", interrupt)
     result = search("--rows", "300", "--algorithm", algorithm)
     assert (result.exit_code, result.stderr) == (130, "Interrupted: nothing was written.\n")
     assert os.listdir() == []
@@ -270,7 +259,9 @@ def test_the_record_tells_the_machine_and_the_times(done):
     record = own.record(found)
     assert (record["n_front"], record["suppression"]) == (len(found.front), "AtMost(limit=0.01)")
     assert record["inputs"] == {"sha256": {}}
-    assert (record["compile_seconds"], record["search_seconds"]) == (0, round(found.seconds, 3))
+    assert found.compile_seconds > 0
+    seconds = found.compile_seconds, found.seconds
+    assert (record["compile_seconds"], record["search_seconds"]) == tuple(round(own, 3) for own in seconds)
     packages = {"pymoo_anon": pymoo_anon.__version__, "numpy": np.__version__, "python": platform.python_version()}
     assert packages.items() <= record["versions"].items()
     assert {"pymoo", "numba", "pandas"} < set(record["versions"])
@@ -285,14 +276,3 @@ def test_the_table_of_a_front_is_written_as_pandas_would(tmp_path):
     results.write_front(front, {}, tmp_path)
     expected = front.to_frame().to_csv(index=False, lineterminator="\n")
     assert (tmp_path / "front.csv").read_bytes() == expected.encode()
-
-
-@pytest.mark.parametrize("objectives", [[KAnonymity()], [DistinctLDiversity("occupation"), GeneralLossMetric()]])
-def test_what_is_compiled_for_is_the_table_of_a_frame(objectives):
-    problem = LatticeProblem(make_census(200), objectives)
-    tiny = searching.tiny(problem).table
-    first, second = tiny.quasi_identifiers
-    rows = {first: [0, 0, 1, 1], second: [0, 1, 0, 1], **{name: [0, 1, 1, 0] for name in tiny.sensitive}}
-    read = Microdata.from_frame(pd.DataFrame(rows), tiny.quasi_identifiers, tiny.sensitive)
-    one, other = (fingerprint(LatticeProblem(own, [KAnonymity()]), {}) for own in (tiny, read))
-    assert one == other

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pymoo_anon._files import move_all, replaced, tried
+from pymoo_anon._files import replaced, tried
+from pymoo_anon.study.interrupt import put_in_place
 from pymoo_anon.table import Hierarchy
 from pymoo_anon.visualization.fronts import new_figure, saved
 
@@ -24,7 +25,7 @@ def write(folder, names=NAMES, inputs=()):
         for name in names:
             (temporary / name).parent.mkdir(exist_ok=True)
             (temporary / name).write_text("new")
-        return move_all(temporary, folder, names)
+        return put_in_place(temporary, folder, names)
 
 
 def files(folder):
@@ -93,7 +94,7 @@ def test_a_folder_that_comes_in_the_way_of_a_file_is_left_alone(tmp_path):
         (tmp_path / "b").mkdir()
         (tmp_path / "b" / "mine.txt").write_text("mine")
         with pytest.raises(OSError, match="b"):
-            move_all(temporary, tmp_path, ["a", "b"])
+            put_in_place(temporary, tmp_path, ["a", "b"])
     assert files(tmp_path) == {"a": "new", "b/mine.txt": "mine"}
 
 

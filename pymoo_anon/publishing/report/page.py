@@ -94,22 +94,16 @@ def write_report(
 def write_page(
     path: str | os.PathLike[str], subject: Subject, show: Callable[[str], object] = lambda words: None
 ) -> None:
-    """Write the report of a subject, and show the number of each point."""
+    """Write the report of a subject with as many points as fit, and show the number of each."""
     with replaced(path) as temporary:
-        temporary.write_text(_fitting(subject, show), encoding="utf-8", newline="\n")
-
-
-def _fitting(subject: Subject, show: Callable[[str], object]) -> str:
-    while True:
-        made = _page(subject, show)
-        if len(made) <= MOST_CHARACTERS:
-            return made
-        if subject.most == 1 or subject.external:
-            raise ValueError(
-                f"the report must be of at most {MOST_CHARACTERS:,} characters, got {len(made):,}; a front of fewer "
-                "points, front.only(...), or fewer quasi-identifiers fit"
-            )
-        subject = replace(subject, most=subject.most // 2)
+        while len(made := _page(subject, show)) > MOST_CHARACTERS:
+            if subject.most == 1 or subject.external:
+                raise ValueError(
+                    f"the report must be of at most {MOST_CHARACTERS:,} characters, got {len(made):,}; a front of "
+                    "fewer points, front.only(...), or fewer quasi-identifiers fit"
+                )
+            subject = replace(subject, most=subject.most // 2)
+        temporary.write_text(made, encoding="utf-8", newline="\n")
 
 
 def _page(subject: Subject, show: Callable[[str], object]) -> str:
