@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
+from decimal import Decimal, localcontext
 from html import escape
 from itertools import islice
-from math import isfinite
+from math import ceil, isfinite
 from numbers import Integral
 from typing import Any
 
@@ -122,14 +123,18 @@ def html_table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[st
     return f"<table>{named}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def number(value: float) -> str:
-    """Format a number for people.
+def number(value: float, rounding: str | None = None) -> str:
+    """Format a number for people. A bound that must hold as it is told is rounded in a mode of `decimal`.
 
-    >>> number(12), number(19_540.27), number(1 / 12), number(float("inf"))
-    ('12', '19,540.3', '0.0833333', 'infinity')
+    >>> number(12), number(19_540.27), number(1 / 12), number(float("inf")), number(19_540.27, "ROUND_FLOOR")
+    ('12', '19,540.3', '0.0833333', 'infinity', '19,540.2')
     """
     if not isfinite(value):
         return "infinity" if value > 0 else "-infinity"
+    if rounding is not None:
+        with localcontext() as context:
+            context.rounding = rounding
+            value = float(format(Decimal(str(value)), ".1f" if abs(value) >= 1000 else ".6g"))
     if float(value).is_integer():
         return f"{int(value):,}"
     return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:,.6g}"
@@ -155,6 +160,15 @@ def percent(share: float) -> str:
     if 0.9995 <= share < 1:
         return "more than 99.9 %"
     return f"{100 * share:.1f} %" if share >= 0.001 else "less than 0.1 %"
+
+
+def percent_at_most(share: float) -> str:
+    """Format a share that bounds others from above.
+
+    >>> percent_at_most(0.0404), percent_at_most(0.1), percent_at_most(1e-9)
+    ('4.1 %', '10.0 %', '0.1 %')
+    """
+    return percent(ceil(1000 * share) / 1000)
 
 
 def share(part: int, whole: int, unit: str) -> str:

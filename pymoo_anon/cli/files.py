@@ -111,8 +111,11 @@ def run_count(asked: CountRequest, console: Console) -> None:
             # Its rows are grouped once for both.
             summed = Answers(release, meanings, where, as_there(asked.of, known))
             found |= {f"sum of {asked.of}": summed.sum(), f"mean of {asked.of}": summed.mean()}
-    rows = ([words, *("none" if value != value else number(value) for value in own)] for words, own in found.items())
-    headings = ["", "least", "most", "estimate"]
+    headings, ways = ["", "least", "most", "estimate"], ("ROUND_FLOOR", "ROUND_CEILING", None)
+    rows = (
+        [words, *("none" if x != x else number(x, way) for x, way in zip(own, ways, strict=True))]
+        for words, own in found.items()
+    )
     print_rows(console, headings, rows, right=headings[1:])
     if found["rows"].most == 0:
         tell(console, f"No row can meet that. {book} has the values behind each label.")
