@@ -99,6 +99,7 @@ class Study(SearchFolder):
         _check_recoding(self, local, lower_bound)
         with tried(self.folder, [RELEASES]):
             choice = self.point(row)
+        show("Step 2 of 4: recoding and writing")
         asked: dict[str, Any] = {"suppressed": suppressed, "local": local, "output": output, "table": table}
         asked |= {"lower-bound": lower_bound, "anyway": anyway}
         target, paths = target_of(self, output, table)
@@ -196,6 +197,12 @@ class Study(SearchFolder):
             )
             put_in_place(temporary, target.parent, [target.name])
         return told
+
+
+def first_step(audience: str | None) -> str:
+    """Return the words of a release for its first step."""
+    # The point of an audience is searched, for as long as the search itself lasts.
+    return f"Step 1 of 4: {'reading the front' if audience is None else f'searching for audience {audience!r}'}"
 
 
 def target_of(study: Study, output: Any, table: str | None) -> tuple[Source, list[Path]]:
