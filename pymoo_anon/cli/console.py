@@ -149,11 +149,15 @@ def loading() -> Iterator[None]:
 
 
 @contextmanager
-def working(words: str) -> Iterator[Callable[[str], None]]:
-    """Show a step and its seconds. Yielded is a function for its text. Warnings are printed after it."""
+def working(words: str, moves: bool = True) -> Iterator[Callable[[str], None]]:
+    """Show a step and its seconds. Yielded is a function for its text. Warnings are printed after it.
+
+    A line that moves takes what is printed meanwhile to standard error.
+    """
     from rich.console import Console
 
-    console, start, ended, told = Console(stderr=True), time.monotonic(), Event(), [words]
+    console = Console(stderr=True, force_terminal=None if moves else False)
+    start, ended, told = time.monotonic(), Event(), [words]
 
     def tell() -> None:
         while not ended.wait(1.0 if console.is_terminal else EVERY):

@@ -56,10 +56,9 @@ def run_search(settings: Settings, console: Console) -> None:
 
 
 def _searched(own: Run) -> Found:
-    if own.settings.verbose:
-        return own.search(verbose=True)
-    with working("Searching") as show:
-        return own.search(callback=lambda algorithm: show(f"Searching: {own.progress(algorithm)}"))
+    verbose = own.settings.verbose
+    with working("Searching", moves=not verbose) as show:
+        return own.search(verbose=verbose, callback=lambda algorithm: show(f"Searching: {own.progress(algorithm)}"))
 
 
 @contextmanager
@@ -96,12 +95,14 @@ def _say_the_end(console: Console, found: Found, settings: Settings, path: Path)
     if settings.project is not None:
         bounds = (one for one in found.front.problem.constraints if one.at_least and one.objective.known is None)
         k = max([5, *(ceil(one.bound) for one in bounds if isinstance(one.objective, KAnonymity))])
+        k = min(k, found.front.table.n_rows)
         # The project file names another folder.
         own = settings.project.path if settings.output == settings.project.output else settings.output
         heard = next(iter(settings.project.audiences), None)
         picks = f'{command("pick", own)} --require "k>={k}"'
         # Nobody picks a point for an audience.
-        tell(console, f"Next: {picks if heard is None else command('release', own, audience=heard)}")
+        following = f"Next: {picks if heard is None else command('release', own, audience=heard)}"
+        tell(console, following if k > 1 else "Nothing can be released: a single row has none to hide among.")
 
 
 def front_table(front: Front, width: int | None = None) -> Table:

@@ -14,7 +14,7 @@ from tomlkit.exceptions import TOMLKitError
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.study import options
-from pymoo_anon.study.names import ENGINES, MISSING, ROLES, SUPPRESSED, Reading, Source, checksum, source_of
+from pymoo_anon.study.names import ALGORITHMS, ENGINES, MISSING, ROLES, SUPPRESSED, Reading, Source, checksum, source_of
 from pymoo_anon.study.options import Reader, Settings, is_project, levels_of, weights_of
 
 if TYPE_CHECKING:
@@ -180,6 +180,8 @@ class Project:
             list(self.kept)
         # Options of the file for another algorithm, or for whole columns, are left out.
         passed = {*asked.given} | options.excluded_by({name: getattr(asked, name) for name in asked.given})
+        if "local" in asked.given and not ALGORITHMS[self.search.get("algorithm", "auto")].serves(asked.local):
+            passed.add("algorithm")
         taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in passed}
         both = [name for name in options.idle_with(Settings, options.LOCAL) if taken.get("local") and name in taken]
         if both:
@@ -304,7 +306,7 @@ def read_project(path: Path, decided: bool = True) -> Project:
     columns = {name: _column(path, name, value) for name, value in given["columns"].items()}
     if decided:
         _check_roles(path, columns)
-    return Project(
+    project = Project(
         path,
         reading,
         missing=data.get("missing", "raise"),
@@ -317,6 +319,10 @@ def read_project(path: Path, decided: bool = True) -> Project:
         suppressed=release.get("suppressed", "mark"),
         report=MappingProxyType(report),
     )
+    # Names may differ in signs that no file name has.
+    if twice := repeated(str(project.for_audience(name).release).casefold() for name in project.audiences):
+        raise ValueError(f"{path}: each [[{_AUDIENCES}]] must have a file of its own, got {examples(twice)} twice")
+    return project
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -361,9 +367,6 @@ def _audiences(path: Path, given: Any) -> dict[str, Mapping[str, Any]]:
     for one in read:
         if not {"name", "require"} <= one.keys() or [own.get("name") for own in read].count(one["name"]) > 1:
             raise ValueError(f"{path}: each [[{_AUDIENCES}]] must have a name of its own, and what it requires")
-    files = [str(one["file"]) for one in read if "file" in one]
-    if twice := repeated(files):
-        raise ValueError(f"{path}: each [[{_AUDIENCES}]] must have a file of its own, got {examples(twice)} twice")
     return {one["name"]: one for one in read}
 
 

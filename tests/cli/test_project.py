@@ -274,6 +274,9 @@ def test_options_win_over_the_file_and_the_last_of_them_counts():
     # The file's generations are for another algorithm.
     assert (options["algorithm"], options["generations"]) == ("bnb", 100)
     assert (front("mine")["k"] >= 3).all()
+    # So is its algorithm, for whole columns.
+    run("search", "my.toml", "--local", "--output", "mine")
+    assert record("mine")["algorithm"]["name"] == "nsga2"
 
 
 @pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names of files are text there")
