@@ -46,6 +46,7 @@ class Kept:
         level: A level of the hierarchy.
         mean: Whether each number becomes the mean of its class: all rows of a class then hold one number, and the
             column keeps its total. Suppressed rows that are marked are one class.
+        decimal_point: Whether the point in text such as "1.204" is a decimal one, also beside "950".
 
     Raises:
         TypeError: `hierarchy` is none.
@@ -62,6 +63,7 @@ class Kept:
     hierarchy: Hierarchy | None = None
     level: int | None = None
     mean: bool = False
+    decimal_point: bool = False
 
     def __post_init__(self) -> None:
         if self.reason is not None and not is_reason(self.reason):
@@ -127,7 +129,7 @@ class Kept:
             ValueError: One is none, or points may group thousands.
         """
         numbers = self._fractions(name, values)
-        if read_numbers(values, [1] * len(values))[1] == ",":
+        if read_numbers(values, [1] * len(values), self.decimal_point)[1] == ",":
             raise ValueError(
                 f"column {name!r} must write numbers like 1234.5 to be {self.words}, got {examples(values)}, where the "
                 'point may group thousands; write 1204, as decimal = "," in [data] reads it, or 1.2040 for a fraction'

@@ -132,10 +132,11 @@ class Project:
         from pymoo_anon.table.hierarchy import Hierarchy
 
         trees, kept = {name: Hierarchy.from_csv(file) for name, file in self.kept_hierarchies.items()}, {}
+        is_point = self.reading.decimal == ","
         for name in self.with_role("keep"):
             own = self.columns[name]
             try:
-                kept[name] = Kept(reason=own.reason, hierarchy=trees.get(name), **own.coarse)
+                kept[name] = Kept(reason=own.reason, hierarchy=trees.get(name), decimal_point=is_point, **own.coarse)
             except ValueError as error:
                 raise ValueError(f'{self.path}: [columns."{name}"] {error}') from None
         return kept
@@ -147,7 +148,7 @@ class Project:
             raise ValueError(f"audience must be one of {known}, got {name!r}")
         made, file = self.release, self.audiences[name].get("file")
         if file is not None:
-            made = source_of(str(file), self.path.parent)
+            made = _source(self.path, f"[{_AUDIENCES}]", {"file": str(file)})
         elif made.table is not None:
             made = made._replace(table=f"{made.table}-{name}")
         elif made.path is not None:

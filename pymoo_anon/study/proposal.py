@@ -42,7 +42,7 @@ from pymoo_anon.study.project import OF_ROLE, Project, change_project, read_proj
 from pymoo_anon.table import guesses
 from pymoo_anon.table.delimited import SEPARATORS, csv_rows, separator_of
 from pymoo_anon.table.domain_values import is_number, spelled
-from pymoo_anon.table.draft_levels import WORDS, Draft
+from pymoo_anon.table.draft_levels import FRACTIONS, WORDS, Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
 
@@ -198,7 +198,8 @@ class Proposer:
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
         texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
-        hints = [hint for hint in (self._about_rows(), _about_secrets(columns)) if hint is not None]
+        about = self._about_rows(), _about_points(columns), _about_secrets(columns)
+        hints = [hint for hint in about if hint is not None]
         return Proposal(columns, texts, proposed, others, hints)
 
     def _about_rows(self) -> str | None:
@@ -411,6 +412,12 @@ def _drafted(profile: guesses.Profile, decimal_point: bool) -> tuple[str | None,
         # It would not be read as it was written.
         return None, "its values fit into no hierarchy file", None
     return text, f"{draft.kind}, {counted(draft.hierarchy.length, 'level', 'levels')} above the values", draft
+
+
+def _about_points(columns: Sequence[ColumnProposal]) -> str | None:
+    names = [own.profile.name for own in columns if own.draft is not None and FRACTIONS in own.draft.reason]
+    hint = 'If the points group thousands, take them out; decimal = "," in [data] does for numbers without a unit.'
+    return f"{examples(names)}: numbers {FRACTIONS}. {hint}" if names else None
 
 
 def _about_secrets(columns: Sequence[ColumnProposal]) -> str | None:

@@ -93,9 +93,13 @@ def test_numbers_with_a_decimal_comma_are_read_with_a_point():
     ]
     write_rows("t.csv", rows=[("950", "", ""), ("1,204", "", ""), ("12,500", "", "")] * 9, separator=";")
     assert Proposer(reading).draft("age") == "1.204;[0, 100);*\n12.500;[0, 100);*\n950;[900, 1000);*\n"
-    Path("t.toml").write_text('[data]\nfile = "t.csv"\ndecimal = ","\n[columns.age]\nrole = "quasi-identifier"\n')
+    columns = '[columns.age]\nrole = "quasi-identifier"\n[columns.sex]\nrole = "keep"\nround = 10\n'
+    Path("t.toml").write_text(f'[data]\nfile = "t.csv"\ndecimal = ","\n{columns}')
+    assert read_project(Path("t.toml"), False).kept["sex"].texts("sex", ["950", "1.204"]) == ["950", "0"]
     run("hierarchy", "draft", "t.toml", "--column", "age")
     assert Path("hierarchies/age.csv").read_text().startswith("1.204;[0, 100);")
+    Path("p.csv").write_text("age\n" + "".join(f"{i}.{i + 500}\n" for i in range(60)))
+    assert "\n'age': numbers with three digits behind each point" in f"\n{run('init', 'p.csv', '--force')}"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
