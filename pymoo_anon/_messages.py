@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from decimal import Decimal, localcontext
 from html import escape
 from itertools import islice
-from math import ceil, isfinite
+from math import isfinite
 from numbers import Integral
 from typing import Any
 
@@ -129,6 +129,8 @@ def number(value: float, rounding: str | None = None) -> str:
     >>> number(12), number(19_540.27), number(1 / 12), number(float("inf")), number(19_540.27, "ROUND_FLOOR")
     ('12', '19,540.3', '0.0833333', 'infinity', '19,540.2')
     """
+    if value != value:
+        return "none"
     if not isfinite(value):
         return "infinity" if value > 0 else "-infinity"
     if rounding is not None:
@@ -160,15 +162,6 @@ def percent(share: float) -> str:
     if 0.9995 <= share < 1:
         return "more than 99.9 %"
     return f"{100 * share:.1f} %" if share >= 0.001 else "less than 0.1 %"
-
-
-def percent_at_most(share: float) -> str:
-    """Format a share that bounds others from above.
-
-    >>> percent_at_most(0.0404), percent_at_most(0.1), percent_at_most(1e-9)
-    ('4.1 %', '10.0 %', '0.1 %')
-    """
-    return percent(ceil(1000 * share) / 1000)
 
 
 def share(part: int, whole: int, unit: str) -> str:

@@ -29,7 +29,7 @@ from pymoo_anon.study.names import ALGORITHMS, CHOICE, JOURNAL, RECORD, ROLES, S
 from pymoo_anon.study.options import command, joined
 from pymoo_anon.study.search import Run, searched_folder
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside, bound_text
-from pymoo_anon.study.study import Study, all_together, first_step, report_of, target_of, verdict_of
+from pymoo_anon.study.study import Study, all_together, report_of, target_of, verdict_of
 from pymoo_anon.study.tables import told_measures
 
 # A growing front is drawn with so many points at most, those that were found last, and so many seconds apart.
@@ -297,7 +297,7 @@ def _show_release(screen: Screen, study: Study, audience: str | None) -> None:
         check_free(paths, bool(force.value))
         own.release(**given, show=job.show)
 
-    button("Release", desk.start, first_step(audience), make, first=True)
+    button("Release", desk.start, "Step 1 of 4: reading the front", make, first=True)
     screen.same_as(lambda: command("release", project.path.name, audience=audience, **asked()))
 
 

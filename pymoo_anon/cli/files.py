@@ -124,10 +124,7 @@ def run_count(asked: CountRequest, console: Console) -> None:
             summed = Answers(release, meanings, where, as_there(asked.of, known))
             found |= {f"sum of {asked.of}": summed.sum(), f"mean of {asked.of}": summed.mean()}
     headings, ways = ["", "least", "most", "estimate"], ("ROUND_FLOOR", "ROUND_CEILING", None)
-    rows = (
-        [words, *("none" if x != x else number(x, way) for x, way in zip(own, ways, strict=True))]
-        for words, own in found.items()
-    )
+    rows = ([words, *map(number, own, ways)] for words, own in found.items())
     print_rows(console, headings, rows, right=headings[1:])
     if found["rows"].most == 0:
         tell(console, f"No row can meet that. {book} has the values behind each label.")

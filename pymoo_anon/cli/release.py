@@ -16,7 +16,7 @@ from pymoo_anon.publishing.release import RecountError
 from pymoo_anon.study.interrupt import ExitCode
 from pymoo_anon.study.options import options_named
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE
-from pymoo_anon.study.study import Study, first_step, target_of
+from pymoo_anon.study.study import Study, target_of
 
 
 def run_release(asked: ReleaseRequest, console: Console) -> None:
@@ -28,7 +28,7 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     target, paths = target_of(study, asked.output, asked.table)
     check_free(paths, asked.force)
     try:
-        with working(first_step(asked.audience)) as show, options_named(asked):
+        with working("Step 1 of 4: reading the front") as show, options_named(asked):
             made = study.release(
                 asked.output,
                 table=asked.table,

@@ -40,25 +40,21 @@ def run_search(settings: Settings, console: Console) -> None:
     """Search, write the files, and print the front."""
     with searched_folder(settings) as temporary:
         with working("Reading the table"):
-            own = Run(settings)
-        _say_the_start(console, own)
+            run = Run(settings)
+        _say_the_start(console, run)
         with working("Compiling or loading loops"):
-            own.compile()
-        with _kept(console, own) as journal:
-            found = _searched(own)
+            run.compile()
+        with _kept(console, run) as journal:
+            verbose = settings.verbose
+            with working("Searching", moves=not verbose) as show:
+                found = run.search(verbose=verbose, callback=lambda own: show(f"Searching: {run.progress(own)}"))
             with working("Drawing and writing the front"):
-                own.write(found, temporary, journal)
+                run.write(found, temporary, journal)
     front = found.front
     console.print(front_table(front, None if settings.wide else console.width), soft_wrap=settings.wide)
     _say_the_end(console, found, settings, settings.output / FILES[0])
     if found.interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)
-
-
-def _searched(own: Run) -> Found:
-    verbose = own.settings.verbose
-    with working("Searching", moves=not verbose) as show:
-        return own.search(verbose=verbose, callback=lambda algorithm: show(f"Searching: {own.progress(algorithm)}"))
 
 
 @contextmanager

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import label_words, listed, number, percent, percent_at_most, plain, share, unit_of_rows
+from pymoo_anon._messages import label_words, listed, number, percent, plain, share, unit_of_rows
 from pymoo_anon.comparison.comparing import gains, worst_off
 from pymoo_anon.comparison.properties import ClassSize, PropertyVector, TupleUtility
 from pymoo_anon.comparison.utility import CountQueries
@@ -283,7 +284,7 @@ def bound_words(bound: Mapping[str, Any] | None) -> str:
         return "The gap to the least loss of all local recodings was not computed."
     return (
         "No local recoding of this table that meets the same requirements and suppresses nothing loses less than this "
-        f"by more than {percent_at_most(bound['gap'])}, proven in {bound['passes']:,} passes."
+        f"by more than {percent(ceil(1000 * bound['gap']) / 1000)}, proven in {bound['passes']:,} passes."
     )
 
 

@@ -228,23 +228,22 @@ def _are_ends(clip: Any) -> bool:
 
 def check_reasons(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> None:
     """Ask for a reason to keep columns that identify persons or tell a quasi-identifier."""
-    for told in unexplained(source, table, kept):
+    if told := unexplained(source, table, kept):
         raise ValueError(told)
 
 
-def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> list[str]:
-    """Ask for each reason that a release needs and lacks."""
+def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> str:
+    """Ask for the reasons that a release needs and lacks, why one and for which others."""
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
-        return []
+        return ""
     # Loaded late: it reads the words of many languages.
     from pymoo_anon.table.guesses import profiles_of
 
     aliases = [source.alias(name) for name in unsaid]
     profiles = profiles_of(source.frame, aliases)
-    dangers: list[tuple[list[Name], str | None]] = [
-        ([name], replace(profile, name=str(name)).guess.danger) for name, profile in zip(unsaid, profiles, strict=True)
-    ]
+    each = zip(unsaid, profiles, strict=True)
+    dangers = [([name], why) for name, own in each if (why := replace(own, name=str(name)).guess.danger) is not None]
     if len(unsaid) > 1:
         (n,) = totals(distinct_rows(source.frame, aliases), n=nw.len())
         if replace(profiles[0], n_distinct=n, n_missing=0).is_nearly_unique:
@@ -253,13 +252,17 @@ def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) ->
     # The mean of a class tells no more than the class.
     asked = [name for name in unsaid if not kept[name].mean]
     dangers += [([name], told) for name, told in telling(source, table, asked, profiles).items()]
-    return [
+    if not dangers:
+        return ""
+    (names, danger), *rest = dangers
+    others = [*dict.fromkeys(name for own, _ in rest for name in own if name not in names)]
+    return (
         f"keep must say why {listed(map(repr, names))} {'is' if len(names) == 1 else 'are'} released as "
         f"{'it is' if len(names) == 1 else 'they are'}: {danger}; give a reason of at least five words, "
         f"keep={{{names[0]!r}: 'because ...'}}, or in a project file reason = \"because ...\" beside its role"
-        for names, danger in dangers
-        if danger is not None
-    ]
+        + f"; the same for {examples(others)}"
+        * bool(others)
+    )
 
 
 def telling(

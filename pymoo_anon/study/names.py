@@ -37,10 +37,6 @@ class Method(NamedTuple):
     proves: bool = False  # Whether it ends by itself, with the complete front
     local: bool | None = False  # Whether it is for local recodings, or None where it is for both
 
-    def serves(self, local: bool) -> bool:
-        """Tell whether it is for a kind of recoding."""
-        return self.local in (None, local)
-
 
 #: Algorithms of --algorithm. auto takes one of the others.
 ALGORITHMS = {

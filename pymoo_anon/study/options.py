@@ -531,7 +531,7 @@ class Settings(Invocation):
                     f"level cannot be combined with local recodings, where every class has levels of its own, got "
                     f"{examples(list(levels))}"
                 )
-        fitting = [name for name, own in ALGORITHMS.items() if own.serves(self.local)]
+        fitting = [name for name, own in ALGORITHMS.items() if own.local in (None, self.local)]
         if self.algorithm not in fitting:
             kind = "local recodings" if self.local else "levels of whole columns, as without --local"
             raise ValueError(f"algorithm must be one for {kind}: {', '.join(fitting)}; got {self.algorithm!r}")

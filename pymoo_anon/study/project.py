@@ -181,7 +181,7 @@ class Project:
             list(self.kept)
         # Options of the file for another algorithm, or for whole columns, are left out.
         passed = {*asked.given} | options.excluded_by({name: getattr(asked, name) for name in asked.given})
-        if "local" in asked.given and not ALGORITHMS[self.search.get("algorithm", "auto")].serves(asked.local):
+        if "local" in asked.given and ALGORITHMS[self.search.get("algorithm", "auto")].local is False:
             passed.add("algorithm")
         taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in passed}
         both = [name for name in options.idle_with(Settings, options.LOCAL) if taken.get("local") and name in taken]

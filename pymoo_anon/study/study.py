@@ -97,6 +97,9 @@ class Study(SearchFolder):
             RecountError: The recount of the written file contradicts a promise.
         """
         _check_recoding(self, local, lower_bound)
+        if self.audience is not None:
+            # This lasts as long as the search itself.
+            show(f"Step 1 of 4: searching for audience {self.audience!r}")
         with tried(self.folder, [RELEASES]):
             choice = self.point(row)
         show("Step 2 of 4: recoding and writing")
@@ -197,12 +200,6 @@ class Study(SearchFolder):
             )
             put_in_place(temporary, target.parent, [target.name])
         return told
-
-
-def first_step(audience: str | None) -> str:
-    """Return the words of a release for its first step."""
-    # The point of an audience is searched, for as long as the search itself lasts.
-    return f"Step 1 of 4: {'reading the front' if audience is None else f'searching for audience {audience!r}'}"
 
 
 def target_of(study: Study, output: Any, table: str | None) -> tuple[Source, list[Path]]:
