@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pymoo_anon._messages import examples, in_order, listed, number, plain, positive_whole, share
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, by_group
 from pymoo_anon.objectives.knowledge import grouped_jointly, partition_of
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity
@@ -196,11 +196,11 @@ def parts_within(within: Any, table: Microdata, constraints: Sequence[Constraint
 def divided_parts(trees: Trees, tests: Tests, recoded: Callable[[Trees, Tests], Ints32]) -> Ints32:
     """Return the cells of parts that are recoded alone. Those that break a requirement stay whole."""
     # Loaded late: a lattice has no trees.
-    from pymoo_anon.recoding.trees import cells_of_classes, places_by_number
+    from pymoo_anon.recoding.trees import cells_of_classes
 
     parts = trees.parts
     cells = trees.released(cells_of_classes(trees, parts, int(parts.max()) + 1)[parts])
-    chosen = [own for own in places_by_number(parts) if tests.subset(own).keeps_whole(trees.rows[own])]
+    chosen = [own for own in by_group(parts) if tests.subset(own).keeps_whole(trees.rows[own])]
     if chosen:
         own = np.sort(np.concatenate(chosen))
         part = trees.subset(own)._replace(places=np.arange(len(own)))

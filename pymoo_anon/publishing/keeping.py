@@ -226,14 +226,8 @@ def _are_ends(clip: Any) -> bool:
     return bool(-inf < clip[0] <= clip[1] < inf)
 
 
-def check_reasons(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> None:
-    """Ask for a reason to keep columns that identify persons or tell a quasi-identifier."""
-    if told := unexplained(source, table, kept):
-        raise ValueError(told)
-
-
 def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> str:
-    """Ask for the reasons that a release needs and lacks, why one and for which others."""
+    """Ask for reasons to keep columns that identify persons or tell a quasi-identifier, if any lack one."""
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
         return ""

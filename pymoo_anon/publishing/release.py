@@ -20,7 +20,7 @@ from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.problems.arguments import bound, column_name, reaches_of
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
-from pymoo_anon.publishing.keeping import Kept, averaged, check_coarse, check_reasons, coarsened, is_reason, kept_of
+from pymoo_anon.publishing.keeping import Kept, averaged, check_coarse, coarsened, is_reason, kept_of, unexplained
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded_point, unrolled
 from pymoo_anon.publishing.verify import check_rows, linked_rows, object_frame, shown
 from pymoo_anon.publishing.verify import kept as is_kept
@@ -385,7 +385,8 @@ def recode(
     # The release may need the memory of the search.
     problem.table.free_grouper()
     source = averaged(source, problem.table, made, classes, kept)
-    check_reasons(source, problem.table, kept)
+    if lacking := unexplained(source, problem.table, kept):
+        raise ValueError(lacking)
     if suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all rows")
     exceptions = _unmet(problem, classes, requirements)

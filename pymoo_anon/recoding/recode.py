@@ -14,11 +14,12 @@ from functools import partial
 import numpy as np
 
 from pymoo_anon._messages import one_of
+from pymoo_anon.engine.classes import by_group
 from pymoo_anon.recoding.bottom_up import bottom_up, grow
 from pymoo_anon.recoding.moves import Classes, fill, relocate, repair
 from pymoo_anon.recoding.neighbourhood import improved_classes
 from pymoo_anon.recoding.top_down import RULES, top_down
-from pymoo_anon.recoding.trees import Tests, Trees, cells_of_classes, places_by_number
+from pymoo_anon.recoding.trees import Tests, Trees, cells_of_classes
 from pymoo_anon.typing import Ints, Ints32
 
 # A block has about so many distinct tuples, and so many times k rows: smaller ones would be seen in the loss.
@@ -152,12 +153,12 @@ def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
         large = sizes > size
         ends = np.cumsum(np.where(large, 0, sizes))
         pack_of = np.where(large, len(parts) + np.arange(len(sizes)), (ends - sizes) // size)
-        packs = [(own, large[parts[own[0]]]) for own in places_by_number(pack_of[parts])]
+        packs = [(own, large[parts[own[0]]]) for own in by_group(pack_of[parts])]
         split = [(own, _blocks(trees.subset(own), k, size) if one else [np.arange(len(own))]) for own, one in packs]
         return [own[block] for own, blocks in split for block in blocks]
     # No block is much smaller than the others, so that few tuples end where they do not belong.
     least = max(k, int(trees.rows.mean() * size / 4))
-    return places_by_number(top_down(trees, least, enough=size))
+    return by_group(top_down(trees, least, enough=size))
 
 
 def _recoded_block(trees: Trees, sizes: Tests, price: float, n_threads: int = 1) -> Ints:

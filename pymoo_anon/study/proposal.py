@@ -254,9 +254,10 @@ class Proposer:
         found = {a: (EQUAL, f"it equals {b!r} in every row") for a, b in equal.items() if roles[a] != "drop"}
         used = [own for own in free if own.name not in found and roles[own.name] in order[3:]]
         person = next((name for name, role in roles.items() if role == "person"), None)
-        # A column of another role may be left out, and generalized ones tell less.
+        # A column of another role may be left out, and generalized ones tell less. Keys of groups may decide others.
+        keys = [own.name for own in used if own.n_distinct > guesses.MOST_CODES and not own.is_measured]
         for role in ("quasi-identifier", "sensitive", "other"):
-            alike = [own.name for own in used if roles[own.name] == role and not (role == "other" and _may_be_key(own))]
+            alike = [own.name for own in used if roles[own.name] == role and not (role == "other" and own.name in keys)]
             decided = guesses.decided_columns(self.frame, used, alike, person)
             found |= {a: (DECIDED, f"{b!r} decides it: where {b!r} is the same, it is") for a, b in decided.items()}
         return {name: told for name, told in found.items() if name not in asked}
@@ -428,11 +429,6 @@ def _about_secrets(columns: Sequence[ColumnProposal]) -> str | None:
         return None
     names = listed((name for name, own in untold.items() if own), most=5)
     return f"{examples(texts)} in {names}: each counts as a value for l-diversity; ask for a greater l."
-
-
-def _may_be_key(profile: guesses.Profile) -> bool:
-    """Return whether a column may number persons or groups, and so decide others."""
-    return profile.n_distinct > guesses.MOST_CODES and not profile.is_measured
 
 
 def _never_values(profiles: Sequence[guesses.Profile]) -> list[str]:

@@ -98,7 +98,6 @@ class Study(SearchFolder):
         """
         _check_recoding(self, local, lower_bound)
         if self.audience is not None:
-            # This lasts as long as the search itself.
             show(f"Step 1 of 4: searching for audience {self.audience!r}")
         with tried(self.folder, [RELEASES]):
             choice = self.point(row)
@@ -108,10 +107,7 @@ class Study(SearchFolder):
         target, paths = target_of(self, output, table)
         with tried(paths[0].parent, [path.name for path in paths], self.files) as temporary:
             new = temporary / target.documents(self.project.path.parent).name
-            try:
-                made = _recoded(self, choice, target.kind, suppressed, local, anyway)
-            except RefinementError as error:
-                raise ValueError(f"local {error.change}. Nothing was written.") from None
+            made = _recoded(self, choice, target.kind, suppressed, local, anyway)
             with _written(self, made, target, new) as (again, sha256, moved):
                 show("Step 3 of 4: counting again")
                 release = made.counted_again(again)
@@ -388,16 +384,19 @@ def _recoded(
 ) -> Recoded:
     """Recode the table of a project for a release of a kind."""
     project, frame = study.project, open_released(study.project, kind)
-    return recode(
-        frame,
-        study.problem,
-        choice,
-        drop=project.with_role("drop", "identifier"),
-        keep=project.kept,
-        suppressed=suppressed or project.suppressed,
-        recoding="local" if is_refined else None,
-        anyway=anyway,
-    )
+    try:
+        return recode(
+            frame,
+            study.problem,
+            choice,
+            drop=project.with_role("drop", "identifier"),
+            keep=project.kept,
+            suppressed=suppressed or project.suppressed,
+            recoding="local" if is_refined else None,
+            anyway=anyway,
+        )
+    except RefinementError as error:
+        raise ValueError(f"local {error.change}. Nothing was written.") from None
 
 
 def _remember(study: Study, done: Released, others: _Others) -> None:
