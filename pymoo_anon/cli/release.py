@@ -27,8 +27,12 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     # A wrong place is refused before any work.
     target, paths = target_of(study, asked.output, asked.table)
     check_free(paths, asked.force)
+    # The point of an audience is searched, for as long as the search itself lasts.
+    first = "reading the front" if asked.audience is None else f"searching for audience {asked.audience!r}"
+    with working(f"Step 1 of 4: {first}"), options_named(asked):
+        front = study.front
     try:
-        with working("Step 1 of 4: reading the front") as show, options_named(asked):
+        with working("Step 2 of 4: recoding and writing") as show, options_named(asked):
             made = study.release(
                 asked.output,
                 table=asked.table,
@@ -52,5 +56,5 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
         tell(console, single)
     # Nobody picks the point of an audience.
     is_picked = not asked.local and asked.audience is None
-    if is_picked and (less := less_lost(study.front, study.point(asked.row), made.suppressed)):
+    if is_picked and (less := less_lost(front, study.point(asked.row), made.suppressed)):
         tell(console, less)

@@ -97,17 +97,17 @@ class Study(SearchFolder):
             RecountError: The recount of the written file contradicts a promise.
         """
         _check_recoding(self, local, lower_bound)
-        if self.audience is not None:
-            show(f"Step 1 of 4: searching for audience {self.audience!r}")
         with tried(self.folder, [RELEASES]):
             choice = self.point(row)
-        show("Step 2 of 4: recoding and writing")
         asked: dict[str, Any] = {"suppressed": suppressed, "local": local, "output": output, "table": table}
         asked |= {"lower-bound": lower_bound, "anyway": anyway}
         target, paths = target_of(self, output, table)
         with tried(paths[0].parent, [path.name for path in paths], self.files) as temporary:
             new = temporary / target.documents(self.project.path.parent).name
-            made = _recoded(self, choice, target.kind, suppressed, local, anyway)
+            try:
+                made = _recoded(self, choice, target.kind, suppressed, local, anyway)
+            except RefinementError as error:
+                raise ValueError(f"local {error.change}. Nothing was written.") from None
             with _written(self, made, target, new) as (again, sha256, moved):
                 show("Step 3 of 4: counting again")
                 release = made.counted_again(again)
@@ -384,19 +384,16 @@ def _recoded(
 ) -> Recoded:
     """Recode the table of a project for a release of a kind."""
     project, frame = study.project, open_released(study.project, kind)
-    try:
-        return recode(
-            frame,
-            study.problem,
-            choice,
-            drop=project.with_role("drop", "identifier"),
-            keep=project.kept,
-            suppressed=suppressed or project.suppressed,
-            recoding="local" if is_refined else None,
-            anyway=anyway,
-        )
-    except RefinementError as error:
-        raise ValueError(f"local {error.change}. Nothing was written.") from None
+    return recode(
+        frame,
+        study.problem,
+        choice,
+        drop=project.with_role("drop", "identifier"),
+        keep=project.kept,
+        suppressed=suppressed or project.suppressed,
+        recoding="local" if is_refined else None,
+        anyway=anyway,
+    )
 
 
 def _remember(study: Study, done: Released, others: _Others) -> None:
