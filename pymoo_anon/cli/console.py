@@ -150,12 +150,10 @@ def loading() -> Iterator[None]:
 
 @contextmanager
 def working(words: str, moves: bool = True) -> Iterator[Callable[[str], None]]:
-    """Show a step and its seconds. Yielded is a function for its text. Warnings are printed after it.
-
-    A line that moves takes what is printed meanwhile to standard error.
-    """
+    """Show a step and its seconds. Yielded is a function for its text. Warnings are printed after it."""
     from rich.console import Console
 
+    # A line that moves would take what is printed meanwhile to standard error.
     console = Console(stderr=True, force_terminal=None if moves else False)
     start, ended, told = time.monotonic(), Event(), [words]
 

@@ -34,15 +34,6 @@ _SHARE_WORDS = {
 }
 
 
-#: Directions of what is compared.
-BETTER = "Higher is better for k, lower for risk, rows in small classes, loss and errors of counts."
-
-_JUDGES = (
-    "min compares the rows that are worst off, cov how many are no worse off, spr how much the better off gain, hv how "
-    "much each offers to all rows beyond the other; dominance needs every row no worse off."
-)
-
-
 def run_risk(asked: RiskRequest, console: Console) -> None:
     """Count the unique rows of a table, and print their columns."""
     with working("Reading the table") as show:
@@ -84,7 +75,8 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
             dropped = [name for name, own in zip(names, (how, other), strict=True) if own == "drop"]
             uses = compare_uses(CountQueries(study.table), dict(zip(names, (first, second), strict=True)), dropped)
             found, people = found.join(uses), better_off(first, second)
-    tell(console, f"Rows are counted, in classes by {listed(columns)}. {BETTER}")
+    better = "Higher is better for k, lower for risk, rows in small classes, loss and errors of counts."
+    tell(console, f"Rows are counted, in classes by {listed(columns)}. {better}")
     print_rows(console, ["", *names], _differences(found), right=names)
     for own in people:
         told = f"{own.first:,} rows are better off with {names[0]}, {own.second:,} with {names[1]}"
@@ -95,7 +87,9 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
         told = "; ".join(f"{verdict} by {listed(by)}" for verdict, by in judges.items())
         tell(console, f"  {names[0]} is {told}.")
     if people:
-        tell(console, _JUDGES)
+        how_far = "spr how much the better off gain, hv how much each offers to all rows beyond the other"
+        legend = f"min compares the rows that are worst off, cov how many are no worse off, {how_far}"
+        tell(console, f"{legend}; dominance needs every row no worse off.")
 
 
 def _differences(found: pd.DataFrame) -> Iterator[list[str]]:

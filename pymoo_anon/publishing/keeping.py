@@ -249,13 +249,12 @@ def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) ->
     if not dangers:
         return ""
     (names, danger), *rest = dangers
-    others = [*dict.fromkeys(name for own, _ in rest for name in own if name not in names)]
+    others = dict.fromkeys(name for own, _ in rest for name in own if name not in names)
+    more = f"; the same for {examples(others)}" if others else ""
     return (
         f"keep must say why {listed(map(repr, names))} {'is' if len(names) == 1 else 'are'} released as "
         f"{'it is' if len(names) == 1 else 'they are'}: {danger}; give a reason of at least five words, "
-        f"keep={{{names[0]!r}: 'because ...'}}, or in a project file reason = \"because ...\" beside its role"
-        + f"; the same for {examples(others)}"
-        * bool(others)
+        f"keep={{{names[0]!r}: 'because ...'}}, or in a project file reason = \"because ...\" beside its role{more}"
     )
 
 

@@ -91,33 +91,19 @@ class Project:
     @property
     def quasi_identifiers(self) -> dict[str, Path]:
         """File with the hierarchy of every quasi-identifier."""
-        return self._hierarchies("quasi-identifier")
+        return self.hierarchies("quasi-identifier")
 
     @property
-    def sensitive(self) -> list[str]:
-        """Names of the sensitive columns."""
-        return self.with_role("sensitive")
-
-    @property
-    def label(self) -> str | None:
-        """Name of the column with the class labels."""
-        return next(iter(self.with_role("label")), None)
-
-    @property
-    def person(self) -> str | None:
-        """Name of the column that identifies the person of a row."""
-        return next(iter(self.with_role("person")), None)
-
-    @property
-    def kept_hierarchies(self) -> dict[str, Path]:
-        """File with the hierarchy of every column that is kept at a level."""
-        return self._hierarchies("keep")
+    def roles(self) -> tuple[list[str], str | None, str | None]:
+        """Names of the sensitive columns, of the label, and of the column that identifies the person of a row."""
+        label, person = (next(iter(self.with_role(role)), None) for role in ("label", "person"))
+        return self.with_role("sensitive"), label, person
 
     @property
     def files(self) -> list[Path]:
         """The project file and all files that it names."""
         own = self.data.path
-        trees = [*self.quasi_identifiers.values(), *self.kept_hierarchies.values()]
+        trees = [*self.quasi_identifiers.values(), *self.hierarchies("keep").values()]
         return [self.path, *([] if own is None else [own]), *trees]
 
     @property
@@ -131,7 +117,7 @@ class Project:
         from pymoo_anon.publishing.keeping import Kept
         from pymoo_anon.table.hierarchy import Hierarchy
 
-        trees, kept = {name: Hierarchy.from_csv(file) for name, file in self.kept_hierarchies.items()}, {}
+        trees, kept = {name: Hierarchy.from_csv(file) for name, file in self.hierarchies("keep").items()}, {}
         is_point = self.reading.decimal == ","
         for name in self.with_role("keep"):
             own = self.columns[name]
@@ -169,7 +155,8 @@ class Project:
         told = f"{target} must have columns that differ in more than case, got {examples(twice)} twice"
         return f"{told}; release to a CSV file, or rename them"
 
-    def _hierarchies(self, role: str) -> dict[str, Path]:
+    def hierarchies(self, role: str) -> dict[str, Path]:
+        """Return the file with the hierarchy of each column of a role that has one."""
         return {name: file for name in self.with_role(role) if (file := self.columns[name].hierarchy) is not None}
 
     def settings(self, asked: Settings | None = None) -> Settings:
@@ -245,7 +232,7 @@ class Project:
         """Return the options that decide the points, in one spelling."""
         objectives, rule = searched.get("objectives"), searched.get("suppression", Settings.suppression)
         bounds = {options.bound_parts(one) for one in searched.get("require", ())}
-        goals = options.usual(self.sensitive) if objectives is None else options.measures_in(objectives)
+        goals = options.usual(self.with_role("sensitive")) if objectives is None else options.measures_in(objectives)
         kind, _, limit = rule.rpartition(":")
         levels, weights = levels_of(searched.get("level", ())), weights_of(searched.get("weight", ()))
         # A record in JSON holds lists, and no tuples.

@@ -198,7 +198,10 @@ class Proposer:
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
         texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
-        hints = [*filter(None, [self._about_rows(), _about_points(columns), _about_secrets(columns)])]
+        hints = [*filter(None, [self._about_rows(), _about_secrets(columns)])]
+        if fractions := [own.profile.name for own in columns if own.draft and FRACTIONS in own.draft.reason]:
+            advice = 'If the points group thousands, take them out; decimal = "," in [data] does, but for units.'
+            hints.append(f"{examples(fractions)}: numbers {FRACTIONS}. {advice}")
         return Proposal(columns, texts, proposed, others, hints)
 
     def _about_rows(self) -> str | None:
@@ -412,12 +415,6 @@ def _drafted(profile: guesses.Profile, decimal_point: bool) -> tuple[str | None,
         # It would not be read as it was written.
         return None, "its values fit into no hierarchy file", None
     return text, f"{draft.kind}, {counted(draft.hierarchy.length, 'level', 'levels')} above the values", draft
-
-
-def _about_points(columns: Sequence[ColumnProposal]) -> str | None:
-    names = [own.profile.name for own in columns if own.draft is not None and FRACTIONS in own.draft.reason]
-    hint = 'If the points group thousands, take them out; decimal = "," in [data] does for numbers without a unit.'
-    return f"{examples(names)}: numbers {FRACTIONS}. {hint}" if names else None
 
 
 def _about_secrets(columns: Sequence[ColumnProposal]) -> str | None:

@@ -38,7 +38,7 @@ def test_what_a_project_says(right_project):
     own = read_project(right_project / "my.toml")
     assert own.data.path == right_project / "mine.csv"
     assert own.quasi_identifiers == {"zip": right_project / "trees/zip.csv", "sex": right_project / "trees/sex.csv"}
-    assert (own.sensitive, own.label, own.person) == (["diagnosis"], None, None)
+    assert own.roles == (["diagnosis"], None, None)
     assert (own.with_role("keep"), own.with_role("drop", "identifier")) == (["paid"], ["note"])
     assert (own.missing, *own.reading[1:]) == ("raise", "duckdb", ("?",), None, False, None, ".")
     assert (own.output, own.release.path, own.suppressed) == (
