@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from html import escape
 from itertools import islice
 from math import isfinite
@@ -134,8 +134,7 @@ def number(value: float, rounding: str | None = None) -> str:
     if not isfinite(value):
         return "infinity" if value > 0 else "-infinity"
     if rounding is not None:
-        with localcontext() as context:
-            context.rounding = rounding
+        with localcontext(Context(rounding=rounding)):
             value = float(format(Decimal(str(value)), ".1f" if abs(value) >= 1000 else ".6g"))
     if float(value).is_integer():
         return f"{int(value):,}"

@@ -133,7 +133,7 @@ def _condition(text: str, known: Sequence[str]) -> tuple[str, Any]:
     fitting = [own for own in parts if own[0] in known]
     if len(fitting) > 1:
         raise ValueError(f"--where must name one column, got {text!r}, which begins with {examples([*dict(fitting)])}")
-    name, value = fitting[0] if fitting else parts[0]
+    name, value = (fitting or parts)[0]
     low, dots, high = value.partition("..")
     ends = number_or_day(low), number_or_day(high)
     if dots and not (low and high) and ends != (None, None):

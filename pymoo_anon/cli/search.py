@@ -46,7 +46,7 @@ def run_search(settings: Settings, console: Console) -> None:
             run.compile()
         with _kept(console, run) as journal:
             verbose = settings.verbose
-            with working("Searching", moves=not verbose) as show:
+            with working("Searching", moves=False if verbose else None) as show:
                 found = run.search(verbose=verbose, callback=lambda own: show(f"Searching: {run.progress(own)}"))
             with working("Drawing and writing the front"):
                 run.write(found, temporary, journal)

@@ -240,8 +240,6 @@ _ENDS = 40
 _CODES, _CODES_BELOW = re.compile("9+[789]"), {7, 8, 9}
 # Positive ones are so many times as large as any answer, or as far from all as the answers are from each other.
 _FAR = 8
-
-
 #: Doubt about numbers such as 2.191 alone.
 FRACTIONS = "with three digits behind each point, taken for fractions"
 
