@@ -29,8 +29,8 @@ _TRIAL = 1 << 20
 
 _PREFIX = ".pymoo_anon-"
 
-# Errors of a full disk or quota.
-_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+#: Errors of a full disk or quota.
+FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 def content_of(path: str | os.PathLike[str]) -> bytes:
@@ -102,7 +102,7 @@ def _temporary(folder: Path) -> Iterator[Path]:
     try:
         yield temporary
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in FULL:
             raise
         raise _unwritable(folder, error) from error
     finally:
@@ -123,7 +123,7 @@ def _unwritable(folder: Path, error: OSError) -> OSError:
     while isinstance(error.__cause__, OSError):
         error = error.__cause__
     hint = "name another folder"
-    if error.errno in _FULL:
+    if error.errno in FULL:
         hint = f"make room there, or {hint}"
     elif error.errno == errno.ENOENT:
         missing = next((path for path in (*reversed(folder.parents), folder) if not path.exists()), folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
+from decimal import Context, Decimal, localcontext
 from html import escape
 from itertools import islice
 from math import isfinite
@@ -126,14 +127,19 @@ def html_table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[st
     return f"<table>{named}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def number(value: float) -> str:
-    """Format a number for people.
+def number(value: float, rounding: str | None = None) -> str:
+    """Format a number for people. A bound that must hold as it is told is rounded in a mode of `decimal`.
 
-    >>> number(12), number(19_540.27), number(1 / 12), number(float("inf"))
-    ('12', '19,540.3', '0.0833333', 'infinity')
+    >>> number(12), number(19_540.27), number(1 / 12), number(float("inf")), number(19_540.27, "ROUND_FLOOR")
+    ('12', '19,540.3', '0.0833333', 'infinity', '19,540.2')
     """
+    if value != value:
+        return "none"
     if not isfinite(value):
         return "infinity" if value > 0 else "-infinity"
+    if rounding is not None:
+        with localcontext(Context(rounding=rounding)):
+            value = float(format(Decimal(str(value)), ".1f" if abs(value) >= 1000 else ".6g"))
     if float(value).is_integer():
         return f"{int(value):,}"
     return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:,.6g}"

@@ -394,14 +394,14 @@ def _bound_fields(project: Project) -> Callable[[], str]:
         if limit.value is None or limit.value < 0:
             raise ValueError(f"a bound must be a number of at least 0, got {limit.value or 'none'}")
         bound = f"{measure.value}{':' * bool(column.value)}{column.value}{sign}{limit.value:.15g}"
-        constraint(bound, Roles(project.sensitive, project.label, project.person))
+        constraint(bound, Roles(*project.roles))
         return bound
 
     return spelled
 
 
 def _show_recoding(project: Project, ask: Callable[..., Any]) -> None:
-    search, usual = project.search, options.usual(project.sensitive)
+    search, usual = project.search, options.usual(project.with_role("sensitive"))
     goals = options.measures_in(search["objectives"]) if "objectives" in search else usual
     measures = {**{name: name for name in goals}, **told_measures()}
     known, limit = [*RECODINGS][search.get("local", False)], search.get("suppression", options.Settings.suppression)

@@ -293,9 +293,12 @@ def _show_release(screen: Screen, study: Study, audience: str | None) -> None:
         for path in (*paths, target.path or paths[0]):
             desk.inside(path)
         check_free(paths, bool(force.value))
+        # An audience is searched for, as long as the search itself lasts.
+        own.point()
+        job.show("Step 2 of 4: recoding and writing")
         own.release(**given, show=job.show)
 
-    button("Release", desk.start, "Step 1 of 4: recoding and writing", make, first=True)
+    button("Release", desk.start, "Step 1 of 4: reading the front", make, first=True)
     screen.same_as(lambda: command("release", project.path.name, audience=audience, **asked()))
 
 

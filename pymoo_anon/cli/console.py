@@ -149,11 +149,12 @@ def loading() -> Iterator[None]:
 
 
 @contextmanager
-def working(words: str) -> Iterator[Callable[[str], None]]:
+def working(words: str, moves: bool | None = None) -> Iterator[Callable[[str], None]]:
     """Show a step and its seconds. Yielded is a function for its text. Warnings are printed after it."""
     from rich.console import Console
 
-    console, start, ended, told = Console(stderr=True), time.monotonic(), Event(), [words]
+    # A line that moves would take what is printed meanwhile to standard error.
+    console, start, ended, told = Console(stderr=True, force_terminal=moves), time.monotonic(), Event(), [words]
 
     def tell() -> None:
         while not ended.wait(1.0 if console.is_terminal else EVERY):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
             dropped = [name for name, own in zip(names, (how, other), strict=True) if own == "drop"]
             uses = compare_uses(CountQueries(study.table), dict(zip(names, (first, second), strict=True)), dropped)
             found, people = found.join(uses), better_off(first, second)
-    tell(console, f"Rows are counted, in classes by {listed(columns)}.")
+    better = "Higher is better for k, lower for risk, rows in small classes, loss and errors of counts."
+    tell(console, f"Rows are counted, in classes by {listed(columns)}. {better}")
     print_rows(console, ["", *names], _differences(found), right=names)
     for own in people:
         told = f"{own.first:,} rows are better off with {names[0]}, {own.second:,} with {names[1]}"
@@ -84,6 +86,10 @@ def run_compare(asked: CompareRequest, console: Console) -> None:
             judges.setdefault(verdict, []).append(judge)
         told = "; ".join(f"{verdict} by {listed(by)}" for verdict, by in judges.items())
         tell(console, f"  {names[0]} is {told}.")
+    if people:
+        how_far = "spr how much the better off gain, hv how much each offers to all rows beyond the other"
+        legend = f"min compares the rows that are worst off, cov how many are no worse off, {how_far}"
+        tell(console, f"{legend}; dominance needs every row no worse off.")
 
 
 def _differences(found: pd.DataFrame) -> Iterator[list[str]]:
@@ -95,34 +101,39 @@ def _differences(found: pd.DataFrame) -> Iterator[list[str]]:
 
 def run_count(asked: CountRequest, console: Console) -> None:
     """Print the certain answers of a released table."""
-    conditions = [_condition(text) for text in asked.where]
-    if twice := repeated(name for name, _ in conditions):
-        raise ValueError(f"--where must name each column once, got {examples(twice)} twice")
     book = asked.codebook or beside(asked.file, CODEBOOK)
     check_path(book)
     with working("Reading and counting"):
         # Read once: rows and sums are grouped one after the other.
         release = held(nw.from_native(table_at(str(asked.file)))).to_native()
         known = nw.from_native(release).collect_schema().names()
-        where = {as_there(name, known): own for name, own in conditions}
+        conditions = [_condition(text, known) for text in asked.where]
+        if twice := repeated(name for name, _ in conditions):
+            raise ValueError(f"--where must name each column once, got {examples(twice)} twice")
+        where = dict(conditions)
         meanings = nw.from_native(table_at(str(book))).lazy().collect("pandas").to_native()
         found = {"rows": guaranteed_counts(release, meanings, where)}
         if asked.of is not None:
             # Its rows are grouped once for both.
             summed = Answers(release, meanings, where, as_there(asked.of, known))
             found |= {f"sum of {asked.of}": summed.sum(), f"mean of {asked.of}": summed.mean()}
-    rows = ([words, *("none" if value != value else number(value) for value in own)] for words, own in found.items())
-    headings = ["", "least", "most", "estimate"]
+    headings, ways = ["", "least", "most", "estimate"], ("ROUND_FLOOR", "ROUND_CEILING", None)
+    rows = ([words, *map(number, own, ways)] for words, own in found.items())
     print_rows(console, headings, rows, right=headings[1:])
     if found["rows"].most == 0:
         tell(console, f"No row can meet that. {book} has the values behind each label.")
 
 
-def _condition(text: str) -> tuple[str, Any]:
+def _condition(text: str, known: Sequence[str]) -> tuple[str, Any]:
     """Read NAME=VALUE, NAME=VALUE|VALUE or NAME=NUMBER..NUMBER."""
-    name, equals, value = text.partition("=")
-    if not name or not equals:
+    # Names and values may hold the sign, too.
+    parts = [(as_there(text[: sign.start()], known), text[sign.end() :]) for sign in re.finditer("(?<=.)=", text)]
+    if not parts:
         raise ValueError(f"--where must be NAME=VALUE, got {text!r}")
+    fitting = [own for own in parts if own[0] in known]
+    if len(fitting) > 1:
+        raise ValueError(f"--where must name one column, got {text!r}, which begins with {examples([*dict(fitting)])}")
+    name, value = (fitting or parts)[0]
     low, dots, high = value.partition("..")
     ends = number_or_day(low), number_or_day(high)
     if dots and not (low and high) and ends != (None, None):

@@ -18,7 +18,7 @@ from pymoo_anon.cli.console import new_table, print_rows, working
 from pymoo_anon.cli.options import CheckRequest, DraftRequest, ShowRequest
 from pymoo_anon.study.interrupt import ExitCode, write_new
 from pymoo_anon.study.names import Reading, all_there, file_names, source_of
-from pymoo_anon.study.options import is_project
+from pymoo_anon.study.options import command, is_project
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.tables import by_column, columns_of, csv_files, open_table
 from pymoo_anon.table.draft_levels import Draft
@@ -34,9 +34,8 @@ _LABELS_SHOWN = 4
 
 def run_draft(request: DraftRequest, console: Console) -> None:
     """Draft hierarchies, write their files, and list them."""
-    if repeated(request.column):
-        twice = examples(repeated(request.column))
-        raise ValueError(f"--column must name each column once, got more than once: {twice}")
+    if twice := repeated(request.column):
+        raise ValueError(f"--column must name each column once, got more than once: {examples(twice)}")
     reading, names, files, folder = _asked_for(request)
     read = [] if reading.source.path is None else [reading.source.path]
     drafts, why = {}, {}
@@ -62,10 +61,8 @@ def run_draft(request: DraftRequest, console: Console) -> None:
         if reason is not None:
             console.print(plain(f"No draft for {name}: {reason}; --column {name} drafts one anyway."))
     console.print(plain("Written: " + ", ".join(map(str, paths))))
-    more = ", and name them there" * is_project(request.data)
-    console.print(
-        plain(f"Next: read and edit them, then: pymoo-anon hierarchy check {folder} --data {request.data}{more}")
-    )
+    check, more = command("hierarchy", "check", folder, data=request.data), ", and name them there"
+    console.print(plain(f"Next: read and edit them, then: {check}{more * is_project(request.data)}"))
 
 
 def _draft(request: DraftRequest, frame: Any, name: str, decimal_point: bool) -> tuple[Draft, str | None]:
@@ -168,12 +165,8 @@ def run_show(request: ShowRequest, console: Console) -> None:
         least, most = int(sizes.min()), int(sizes.max())
         size = f"{least:,}" if least == most else f"{least:,} to {most:,}"
         table.add_row(str(level), f"{len(labels):,}", size, _some(labels))
-    console.print(
-        plain(
-            f"{request.path}: {counted(hierarchy.n_values, 'value', 'values')}, "
-            f"{counted(hierarchy.length, 'level', 'levels')} above."
-        )
-    )
+    n_values, n_levels = counted(hierarchy.n_values, "value", "values"), counted(hierarchy.length, "level", "levels")
+    console.print(plain(f"{request.path}: {n_values}, {n_levels} above."))
     console.print(table, soft_wrap=False)
 
 

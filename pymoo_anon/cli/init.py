@@ -101,6 +101,8 @@ def _say(console: Console, made: Proposal, project: Path) -> None:
     console.print(plain(f"Written: {project}{drafts}"))
     n_others = sum(column.role == "other" for column in columns)
     first = 'decide each role "other" there' if n_others else f"read and edit {'both' if n_drafts else 'it'}"
+    if not any(column.role in ("quasi-identifier", "other") for column in columns):
+        first = f"make a column a quasi-identifier there, draft it by {command('hierarchy', 'draft', project)}"
     if n_others > _MANY:
         first += ", or many at once by init --force --role 'PATTERN=ROLE'"
     console.print(plain(f"Next: {first}, then: {command('search', project)}"))

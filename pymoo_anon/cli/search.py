@@ -40,16 +40,14 @@ def run_search(settings: Settings, console: Console) -> None:
     """Search, write the files, and print the front."""
     with searched_folder(settings) as temporary:
         with working("Reading the table"):
-            own = Run(settings)
-        _say_the_start(console, own)
-        with _kept(console, own) as journal:
-            if settings.verbose:
-                found = own.search(verbose=True)
-            else:
-                with working("Searching") as show:
-                    found = own.search(callback=lambda algorithm: show(f"Searching: {own.progress(algorithm)}"))
+            run = Run(settings)
+        _say_the_start(console, run)
+        with _kept(console, run) as journal:
+            verbose = settings.verbose
+            with working("Searching", moves=False if verbose else None) as show:
+                found = run.search(verbose=verbose, callback=lambda own: show(f"Searching: {run.progress(own)}"))
             with working("Drawing and writing the front"):
-                own.write(found, temporary, journal)
+                run.write(found, temporary, journal)
     front = found.front
     console.print(front_table(front, None if settings.wide else console.width), soft_wrap=settings.wide)
     _say_the_end(console, found, settings, settings.output / FILES[0])
@@ -91,12 +89,14 @@ def _say_the_end(console: Console, found: Found, settings: Settings, path: Path)
     if settings.project is not None:
         bounds = (one for one in found.front.problem.constraints if one.at_least and one.objective.known is None)
         k = max([5, *(ceil(one.bound) for one in bounds if isinstance(one.objective, KAnonymity))])
+        k = min(k, found.front.table.n_rows)
         # The project file names another folder.
         own = settings.project.path if settings.output == settings.project.output else settings.output
         heard = next(iter(settings.project.audiences), None)
         picks = f'{command("pick", own)} --require "k>={k}"'
         # Nobody picks a point for an audience.
-        tell(console, f"Next: {picks if heard is None else command('release', own, audience=heard)}")
+        following = f"Next: {picks if heard is None else command('release', own, audience=heard)}"
+        tell(console, following if k > 1 else "Nothing can be released: a single row has none to hide among.")
 
 
 def front_table(front: Front, width: int | None = None) -> Table:

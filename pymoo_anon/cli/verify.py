@@ -7,10 +7,9 @@ from typing import Any
 import narwhals as nw
 import typer
 from rich.console import Console
-from rich.text import Text
 
-from pymoo_anon._messages import number, plain
-from pymoo_anon.cli.console import new_table, tell, working
+from pymoo_anon._messages import number
+from pymoo_anon.cli.console import print_rows, tell, working
 from pymoo_anon.cli.options import VerifyRequest
 from pymoo_anon.publishing.release import said_of, uniqueness_of
 from pymoo_anon.publishing.verify import object_frame, verify
@@ -20,6 +19,8 @@ from pymoo_anon.study.options import options_named
 from pymoo_anon.study.study import Study, all_together, verdict_of
 from pymoo_anon.study.tables import Roles, constraint, objective, table_at
 from pymoo_anon.table.frames import held
+
+_HOLDS = {True: "yes", False: "NO", None: "not asked"}
 
 
 def run_verify(asked: VerifyRequest, console: Console) -> None:
@@ -59,24 +60,11 @@ def _table_holds(asked: VerifyRequest, console: Console) -> bool:
         columns = object_frame(("column", "role", "reason"), [(name, known_roles[name], None) for name in known])
         said = said_of(columns, uniqueness_of(frame, columns))
     tell(console, f"Counted again: {asked.file}")
-    table = new_table(map(str, claims), right=("promised", "recounted", "required", "holds"))
-    for row in claims.to_dict("records"):
-        table.add_row(*(_cell(str(name), value) for name, value in row.items()))
-    console.print(table, soft_wrap=False)
+    cells: Any = claims.itertuples(index=False)
+    rows = ([name, number(found), required, _HOLDS[holds]] for name, found, required, holds in cells)
+    print_rows(console, map(str, claims), rows, right=("recounted", "required", "holds"))
     tell(console, said)
     bounds = [holds for holds in claims.holds if holds is not None]
     if bounds:
         console.print("What was promised holds." if all(bounds) else "Something does not hold.")
     return all(bounds)
-
-
-_WORDS = {"True": ("yes", ""), "False": ("NO", "bold red"), "None": ("not asked", "dim")}
-
-
-def _cell(name: str, value: Any) -> str | Text:
-    if name == "holds":
-        words, style = _WORDS[str(value)]
-        return Text(words, style=style)
-    if value is None:
-        return ""
-    return number(value) if isinstance(value, int | float) else plain(str(value))

@@ -413,6 +413,12 @@ class Column(NamedTuple):
         return middle[self.cells]
 
 
+def by_group(groups: Ints) -> list[Ints]:
+    """Return the places in each group that occurs, ascending."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+
+
 def groups_of(classes: EquivalenceClasses, j: int) -> Column:
     """Return the groups of a quasi-identifier, and the group of each class."""
     a, b = classes.tuples.offsets[j : j + 2]

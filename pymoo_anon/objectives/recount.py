@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
+from pymoo_anon.engine.classes import by_group
 from pymoo_anon.table.domain_values import Name, label_text
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
@@ -92,12 +93,6 @@ def _labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
                 )
     levels = [level for _, level in known.values()]
     return Labels(list(known), [places for places, _ in known.values()], levels, len(hierarchy.domain), "hierarchy")
-
-
-def by_group(groups: Ints) -> list[Ints]:
-    """Return the places in each group, ascending."""
-    order = np.argsort(groups, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
 
 
 #: The result of a recount: exact, or a float.
@@ -316,7 +311,8 @@ class Recount:
         """
         pairs, whole = self.counts(column), self.whole(column)
         if unknown := [value for value in pairs.value.unique() if value not in whole.index]:
-            raise ValueError(f"column {column!r} must hold values of the original, got {examples(unknown)}")
+            got = f"{examples(unknown)}; where types alone differ, give both tables in one format"
+            raise ValueError(f"column {column!r} must hold values of the original, got {got}")
         size, held, rows = self.sizes.to_numpy()[pairs.cell], pairs.value.map(whole).astype("int64"), int(whole.sum())
         return pairs.assign(size=size, whole=held, rows=rows, p=pairs.n / size, q=held / rows)
 

@@ -23,7 +23,7 @@ from pymoo.termination import get_termination
 from pymoo.termination.max_gen import MaximumGenerationTermination
 from pymoo.termination.max_time import TimeBasedTermination
 
-from pymoo_anon._messages import listed, number, plain, whole_from_0
+from pymoo_anon._messages import listed, number, percent, plain, whole_from_0
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss import GeneralLossMetric, NormalizedWeightedPenalty
@@ -117,8 +117,8 @@ class LowerBound:
         return self.gap / self.loss if self.gap > 0 else 0.0
 
     def __str__(self) -> str:
-        lower = f"at most {self.share:.1%} lower".replace("%", " %")
-        return f"a loss of {self.loss:g} could be {lower}: none is below {self.value:g} ({self.n_passes} passes)"
+        lower, least = percent(ceil(1000 * self.share) / 1000), number(self.value, "ROUND_FLOOR")
+        return f"a loss of {self.loss:g} could be at most {lower} lower: none is below {least} ({self.n_passes} passes)"
 
 
 def limit_of(termination: Termination | tuple[Any, ...]) -> Termination:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import examples, in_order, listed, number, plain, positive_whole, share
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, by_group
 from pymoo_anon.objectives.knowledge import grouped_jointly, partition_of
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity

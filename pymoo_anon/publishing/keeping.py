@@ -46,6 +46,7 @@ class Kept:
         level: A level of the hierarchy.
         mean: Whether each number becomes the mean of its class: all rows of a class then hold one number, and the
             column keeps its total. Suppressed rows that are marked are one class.
+        decimal_point: Whether the point in text such as "1.204" is a decimal one, also beside "950".
 
     Raises:
         TypeError: `hierarchy` is none.
@@ -62,6 +63,7 @@ class Kept:
     hierarchy: Hierarchy | None = None
     level: int | None = None
     mean: bool = False
+    decimal_point: bool = False
 
     def __post_init__(self) -> None:
         if self.reason is not None and not is_reason(self.reason):
@@ -127,7 +129,7 @@ class Kept:
             ValueError: One is none, or points may group thousands.
         """
         numbers = self._fractions(name, values)
-        if read_numbers(values, [1] * len(values))[1] == ",":
+        if read_numbers(values, [1] * len(values), self.decimal_point)[1] == ",":
             raise ValueError(
                 f"column {name!r} must write numbers like 1234.5 to be {self.words}, got {examples(values)}, where the "
                 'point may group thousands; write 1204, as decimal = "," in [data] reads it, or 1.2040 for a fraction'
@@ -224,22 +226,18 @@ def _are_ends(clip: Any) -> bool:
     return bool(-inf < clip[0] <= clip[1] < inf)
 
 
-def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> list[str]:
-    """Ask for each reason that a release needs and lacks.
-
-    It is for columns that identify persons or tell a quasi-identifier.
-    """
+def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> str:
+    """Ask for reasons to keep columns that identify persons or tell a quasi-identifier, if any lack one."""
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
-        return []
+        return ""
     # Loaded late: it reads the words of many languages.
     from pymoo_anon.table.guesses import profiles_of
 
     aliases = [source.alias(name) for name in unsaid]
     profiles = profiles_of(source.frame, aliases)
-    dangers: list[tuple[list[Name], str | None]] = [
-        ([name], replace(profile, name=str(name)).guess.danger) for name, profile in zip(unsaid, profiles, strict=True)
-    ]
+    each = zip(unsaid, profiles, strict=True)
+    dangers = [([name], why) for name, own in each if (why := replace(own, name=str(name)).guess.danger) is not None]
     if len(unsaid) > 1:
         (n,) = totals(distinct_rows(source.frame, aliases), n=nw.len())
         if replace(profiles[0], n_distinct=n, n_missing=0).is_nearly_unique:
@@ -248,13 +246,16 @@ def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) ->
     # The mean of a class tells no more than the class.
     asked = [name for name in unsaid if not kept[name].mean]
     dangers += [([name], told) for name, told in telling(source, table, asked, profiles).items()]
-    return [
+    if not dangers:
+        return ""
+    (names, danger), *rest = dangers
+    others = dict.fromkeys(name for own, _ in rest for name in own if name not in names)
+    more = f"; the same for {examples(others)}" if others else ""
+    return (
         f"keep must say why {listed(map(repr, names))} {'is' if len(names) == 1 else 'are'} released as "
         f"{'it is' if len(names) == 1 else 'they are'}: {danger}; give a reason of at least five words, "
-        f"keep={{{names[0]!r}: 'because ...'}}, or in a project file reason = \"because ...\" beside its role"
-        for names, danger in dangers
-        if danger is not None
-    ]
+        f"keep={{{names[0]!r}: 'because ...'}}, or in a project file reason = \"because ...\" beside its role{more}"
+    )
 
 
 def telling(

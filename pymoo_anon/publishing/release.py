@@ -382,7 +382,7 @@ def recode(
     problem.table.free_grouper()
     source = averaged(source, problem.table, made, classes, kept)
     if lacking := unexplained(source, problem.table, kept):
-        raise ValueError(lacking[0])
+        raise ValueError(lacking)
     if suppressed == "drop" and int(classes.n_suppressed[0]) == problem.table.n_rows:
         raise ValueError("x must leave a row to release, got a point that suppresses all rows")
     exceptions = _unmet(problem, classes, requirements)

@@ -247,12 +247,6 @@ def widen(cells, r, trees):
     return cost
 
 
-def places_by_number(numbers: Ints) -> list[Ints]:
-    """Return the places of each number that occurs, ascending."""
-    order = np.argsort(numbers, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
-
-
 def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
     """Sort rows of cells, and index where their first attributes change.
 

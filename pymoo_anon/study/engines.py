@@ -7,6 +7,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import pandas as pd
 
+from pymoo_anon._files import FULL
 from pymoo_anon._messages import counted, examples, repeated
 from pymoo_anon.study.databases import POSTGRES, check_installed, identifier, read_source, write_workbook
 from pymoo_anon.study.names import NAME_TABLE, Reading, Source, header_of
@@ -484,8 +486,10 @@ def write_table(frame: Any, path: Path, counted: Callable[[], tuple[Any, Any] | 
     except (OSError, MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:
-        # Each engine has its own types of errors, such as for a disk that is full.
-        raise OSError(f"the release could not be written: {first_line(error)}") from None
+        # Each engine has its own types of errors, and tells of a full disk in words alone.
+        told = first_line(error)
+        full = (OSError(number, os.strerror(number)) for number in FULL if told.endswith(os.strerror(number)))
+        raise next(full, OSError(f"the release could not be written: {told}")) from None
 
 
 def _without_blank_lines(relation: Any) -> Any:

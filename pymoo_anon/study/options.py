@@ -520,8 +520,8 @@ class Settings(Invocation):
                     f"level cannot be combined with local recodings, where every class has levels of its own, got "
                     f"{examples(list(levels))}"
                 )
-        if self.algorithm != "auto" and ALGORITHMS[self.algorithm].local not in (None, self.local):
-            fitting = [name for name, own in ALGORITHMS.items() if own.local in (None, self.local)]
+        fitting = [name for name, own in ALGORITHMS.items() if own.local in (None, self.local)]
+        if self.algorithm not in fitting:
             kind = "local recodings" if self.local else "levels of whole columns, as without --local"
             raise ValueError(f"algorithm must be one for {kind}: {', '.join(fitting)}; got {self.algorithm!r}")
         if self.project is None:

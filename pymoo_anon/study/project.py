@@ -14,7 +14,7 @@ from tomlkit.exceptions import TOMLKitError
 from pymoo_anon._files import content_of, replaced
 from pymoo_anon._messages import examples, repeated
 from pymoo_anon.study import options
-from pymoo_anon.study.names import ENGINES, MISSING, ROLES, SUPPRESSED, Reading, Source, checksum, source_of
+from pymoo_anon.study.names import ALGORITHMS, ENGINES, MISSING, ROLES, SUPPRESSED, Reading, Source, checksum, source_of
 from pymoo_anon.study.options import Reader, Settings, is_project, levels_of, weights_of
 
 if TYPE_CHECKING:
@@ -91,33 +91,19 @@ class Project:
     @property
     def quasi_identifiers(self) -> dict[str, Path]:
         """File with the hierarchy of every quasi-identifier."""
-        return self._hierarchies("quasi-identifier")
+        return self.hierarchies("quasi-identifier")
 
     @property
-    def sensitive(self) -> list[str]:
-        """Names of the sensitive columns."""
-        return self.with_role("sensitive")
-
-    @property
-    def label(self) -> str | None:
-        """Name of the column with the class labels."""
-        return next(iter(self.with_role("label")), None)
-
-    @property
-    def person(self) -> str | None:
-        """Name of the column that identifies the person of a row."""
-        return next(iter(self.with_role("person")), None)
-
-    @property
-    def kept_hierarchies(self) -> dict[str, Path]:
-        """File with the hierarchy of every column that is kept at a level."""
-        return self._hierarchies("keep")
+    def roles(self) -> tuple[list[str], str | None, str | None]:
+        """Names of the sensitive columns, of the label, and of the column that identifies the person of a row."""
+        label, person = (next(iter(self.with_role(role)), None) for role in ("label", "person"))
+        return self.with_role("sensitive"), label, person
 
     @property
     def files(self) -> list[Path]:
         """The project file and all files that it names."""
         own = self.data.path
-        trees = [*self.quasi_identifiers.values(), *self.kept_hierarchies.values()]
+        trees = [*self.quasi_identifiers.values(), *self.hierarchies("keep").values()]
         return [self.path, *([] if own is None else [own]), *trees]
 
     @property
@@ -131,11 +117,12 @@ class Project:
         from pymoo_anon.publishing.keeping import Kept
         from pymoo_anon.table.hierarchy import Hierarchy
 
-        trees, kept = {name: Hierarchy.from_csv(file) for name, file in self.kept_hierarchies.items()}, {}
+        trees, kept = {name: Hierarchy.from_csv(file) for name, file in self.hierarchies("keep").items()}, {}
+        is_point = self.reading.decimal == ","
         for name in self.with_role("keep"):
             own = self.columns[name]
             try:
-                kept[name] = Kept(reason=own.reason, hierarchy=trees.get(name), **own.coarse)
+                kept[name] = Kept(reason=own.reason, hierarchy=trees.get(name), decimal_point=is_point, **own.coarse)
             except ValueError as error:
                 raise ValueError(f'{self.path}: [columns."{name}"] {error}') from None
         return kept
@@ -147,7 +134,7 @@ class Project:
             raise ValueError(f"audience must be one of {known}, got {name!r}")
         made, file = self.release, self.audiences[name].get("file")
         if file is not None:
-            made = source_of(str(file), self.path.parent)
+            made = _source(self.path, f"[{_AUDIENCES}]", {"file": str(file)})
         elif made.table is not None:
             made = made._replace(table=f"{made.table}-{name}")
         elif made.path is not None:
@@ -168,7 +155,8 @@ class Project:
         told = f"{target} must have columns that differ in more than case, got {examples(twice)} twice"
         return f"{told}; release to a CSV file, or rename them"
 
-    def _hierarchies(self, role: str) -> dict[str, Path]:
+    def hierarchies(self, role: str) -> dict[str, Path]:
+        """Return the file with the hierarchy of each column of a role that has one."""
         return {name: file for name in self.with_role(role) if (file := self.columns[name].hierarchy) is not None}
 
     def settings(self, asked: Settings | None = None) -> Settings:
@@ -180,6 +168,8 @@ class Project:
             list(self.kept)
         # Options of the file for another algorithm, or for whole columns, are left out.
         passed = {*asked.given} | options.excluded_by({name: getattr(asked, name) for name in asked.given})
+        if "local" in asked.given and ALGORITHMS[self.search.get("algorithm", "auto")].local is False:
+            passed.add("algorithm")
         taken: dict[str, Any] = {name: value for name, value in self.search.items() if name not in passed}
         both = [name for name in options.idle_with(Settings, options.LOCAL) if taken.get("local") and name in taken]
         if both:
@@ -242,7 +232,7 @@ class Project:
         """Return the options that decide the points, in one spelling."""
         objectives, rule = searched.get("objectives"), searched.get("suppression", Settings.suppression)
         bounds = {options.bound_parts(one) for one in searched.get("require", ())}
-        goals = options.usual(self.sensitive) if objectives is None else options.measures_in(objectives)
+        goals = options.usual(self.with_role("sensitive")) if objectives is None else options.measures_in(objectives)
         kind, _, limit = rule.rpartition(":")
         levels, weights = levels_of(searched.get("level", ())), weights_of(searched.get("weight", ()))
         # A record in JSON holds lists, and no tuples.
@@ -304,7 +294,7 @@ def read_project(path: Path, decided: bool = True) -> Project:
     columns = {name: _column(path, name, value) for name, value in given["columns"].items()}
     if decided:
         _check_roles(path, columns)
-    return Project(
+    project = Project(
         path,
         reading,
         missing=data.get("missing", "raise"),
@@ -317,6 +307,10 @@ def read_project(path: Path, decided: bool = True) -> Project:
         suppressed=release.get("suppressed", "mark"),
         report=MappingProxyType(report),
     )
+    # Names may differ in signs that no file name has.
+    if twice := repeated(str(project.for_audience(name).release).casefold() for name in project.audiences):
+        raise ValueError(f"{path}: each [[{_AUDIENCES}]] must have a file of its own, got {examples(twice)} twice")
+    return project
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -361,9 +355,6 @@ def _audiences(path: Path, given: Any) -> dict[str, Mapping[str, Any]]:
     for one in read:
         if not {"name", "require"} <= one.keys() or [own.get("name") for own in read].count(one["name"]) > 1:
             raise ValueError(f"{path}: each [[{_AUDIENCES}]] must have a name of its own, and what it requires")
-    files = [str(one["file"]) for one in read if "file" in one]
-    if twice := repeated(files):
-        raise ValueError(f"{path}: each [[{_AUDIENCES}]] must have a file of its own, got {examples(twice)} twice")
     return {one["name"]: one for one in read}
 
 

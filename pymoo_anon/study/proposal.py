@@ -42,7 +42,7 @@ from pymoo_anon.study.project import OF_ROLE, Project, change_project, read_proj
 from pymoo_anon.table import guesses
 from pymoo_anon.table.delimited import SEPARATORS, csv_rows, separator_of
 from pymoo_anon.table.domain_values import is_number, spelled
-from pymoo_anon.table.draft_levels import WORDS, Draft
+from pymoo_anon.table.draft_levels import FRACTIONS, WORDS, Draft
 from pymoo_anon.table.drafts import draft_hierarchy, says_missing
 from pymoo_anon.table.frames import at_hand
 
@@ -198,7 +198,10 @@ class Proposer:
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
         texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
-        hints = [hint for hint in (self._about_rows(), _about_secrets(columns)) if hint is not None]
+        hints = [*filter(None, [self._about_rows(), _about_secrets(columns)])]
+        if fractions := [own.profile.name for own in columns if own.draft and FRACTIONS in own.draft.reason]:
+            advice = 'If the points group thousands, take them out; decimal = "," in [data] does, but for units.'
+            hints.append(f"{examples(fractions)}: numbers {FRACTIONS}. {advice}")
         return Proposal(columns, texts, proposed, others, hints)
 
     def _about_rows(self) -> str | None:
@@ -253,9 +256,10 @@ class Proposer:
         found = {a: (EQUAL, f"it equals {b!r} in every row") for a, b in equal.items() if roles[a] != "drop"}
         used = [own for own in free if own.name not in found and roles[own.name] in order[3:]]
         person = next((name for name, role in roles.items() if role == "person"), None)
-        # A column of another role may be left out, and generalized ones tell less.
+        # A column of another role may be left out, and generalized ones tell less. Keys of groups may decide others.
+        keys = [own.name for own in used if own.n_distinct > guesses.MOST_CODES and not own.is_measured]
         for role in ("quasi-identifier", "sensitive", "other"):
-            alike = [own.name for own in used if roles[own.name] == role and not (role == "other" and _may_be_key(own))]
+            alike = [own.name for own in used if roles[own.name] == role and not (role == "other" and own.name in keys)]
             decided = guesses.decided_columns(self.frame, used, alike, person)
             found |= {a: (DECIDED, f"{b!r} decides it: where {b!r} is the same, it is") for a, b in decided.items()}
         return {name: told for name, told in found.items() if name not in asked}
@@ -421,11 +425,6 @@ def _about_secrets(columns: Sequence[ColumnProposal]) -> str | None:
         return None
     names = listed((name for name, own in untold.items() if own), most=5)
     return f"{examples(texts)} in {names}: each counts as a value for l-diversity; ask for a greater l."
-
-
-def _may_be_key(profile: guesses.Profile) -> bool:
-    """Return whether a column may number persons or groups, and so decide others."""
-    return profile.n_distinct > guesses.MOST_CODES and not profile.is_measured
 
 
 def _never_values(profiles: Sequence[guesses.Profile]) -> list[str]:

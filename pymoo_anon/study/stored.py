@@ -138,9 +138,8 @@ def read_search(data: bytes, project: Project) -> Stored:
             [[own[i] for i in of_values] for own, of_values in zip(levels, groups, strict=True)]
         )
     columns = {name: _value_counts(arrays, i, len(domain), rows) for i, (name, domain) in enumerate(others)}
-    roles = project.sensitive, project.label, project.person
     codes = arrays["codes"].astype(np.int64)
-    table = Microdata(hierarchies, codes, rows, columns, dict(others), *roles)
+    table = Microdata(hierarchies, codes, rows, columns, dict(others), *project.roles)
     # Files of earlier versions do not tell.
     return Stored(leaving_out(table, int(arrays.get("left out", 0))), arrays)
 

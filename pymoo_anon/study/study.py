@@ -350,7 +350,7 @@ def _documented(
 ) -> tuple[Release, tuple[Released, _Others]]:
     """Write evidence and codebook, and return the release with its record and others."""
     known, project = study.record["project"], study.project
-    trees = known["hierarchies"] | {name: checksum(file) for name, file in project.kept_hierarchies.items()}
+    trees = known["hierarchies"] | {name: checksum(file) for name, file in project.hierarchies("keep").items()}
     inputs, output = {Path(str(project.data)).name: known["data"]}, {new.name: sha256}
     done = _entry_of(study, choice, made, target, sha256)
     made, others = _beside_others(study, made, done, asked["anyway"])

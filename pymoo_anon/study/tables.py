@@ -39,10 +39,10 @@ ARX = "_hierarchy_"
 def table_of(project: Project) -> Microdata:
     """Return the table of a project with its hierarchies."""
     hierarchies = {name: Hierarchy.from_csv(path) for name, path in project.quasi_identifiers.items()}
-    roles = project.sensitive, project.label, project.missing
+    sensitive, label, person = project.roles
     others = project.with_role("sensitive", "label", "person")
     frame = open_table(project.reading, [*hierarchies, *others], list(project.columns))
-    table = Microdata.from_frame(frame, hierarchies, *roles, person=project.person)
+    table = Microdata.from_frame(frame, hierarchies, sensitive, label, project.missing, person)
     if n := table.n_left_out:
         warnings.warn(f"{n:,} of {n + table.n_rows:,} rows left out for a missing value", stacklevel=2)
     return table
@@ -352,7 +352,7 @@ def in_words(project: Project, bounds: Sequence[str]) -> str:
 
 def _sentence(project: Project, bound: str) -> str:
     try:
-        return sentence(constraint(bound, Roles(project.sensitive, project.label, project.person)))
+        return sentence(constraint(bound, Roles(*project.roles)))
     except ValueError as error:
         return f"{bound}: {error_text(error)}."
 
@@ -389,7 +389,7 @@ def before_release(project: Project, problem: Any) -> list[str]:
     others = project.with_role("sensitive", "label")
     read = [*project.with_role("quasi-identifier", "person"), *others, *kept]
     source = coarsened(renamed(open_table(project.reading, read, list(project.columns))), table, kept)
-    told = unexplained(source, table, kept)
+    told = [*filter(None, [unexplained(source, table, kept)])]
     for name, why in telling(source, table, others).items():
         told.append(f"column {name!r} is released as it is: {why}; drop it, or make it a quasi-identifier")
     return [*told, *(error for name in [*project.audiences] if (error := _refusal(project, problem, name)))]

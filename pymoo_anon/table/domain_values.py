@@ -191,6 +191,7 @@ _WITH_UNIT = re.compile(
     rf"\s*([+-]?)([{CURRENCIES}]?)[ \u00a0]?((?!0\d)\d[\d.,'’ \u00a0\u202f]*?)"
     rf"([ \u00a0]?[%‰{CURRENCIES}]|[ \u00a0][^\W\d_]\S{{0,7}}|)\s*"
 )
+_MONEY = re.compile(rf"[{CURRENCIES}]|[A-Z]{{3}}")
 
 
 def read_numbers(
@@ -209,8 +210,11 @@ def read_numbers(
     plain = [number_of(value) for value in values]
     unitless = None if None not in plain else _without_unit(values, counts)
     if unitless is not None:
-        numbers, sign = read_numbers(unitless, counts, decimal_point)
-        return numbers, sign or "."
+        bare, unit = unitless
+        # Prices have no three decimals: beside 0 the point in 45.000 groups thousands.
+        beside = "0" if _MONEY.fullmatch(unit) else bare[0]
+        numbers, sign = read_numbers([*bare, beside], [*counts, 0], decimal_point)
+        return numbers[:-1], sign or "."
     # In 950 and 1.204 the point groups thousands, if three digits follow every one: decimals would all have a point.
     texts = [
         value for value, number in zip(values, plain, strict=True) if number is not None and isinstance(value, str)
@@ -224,8 +228,8 @@ def read_numbers(
     return readings[best], best
 
 
-def _without_unit(values: Sequence[Any], counts: Sequence[int]) -> list[Any] | None:
-    """Remove the unit of most rows, or return None."""
+def _without_unit(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], str] | None:
+    """Remove the unit of most rows, and return it, too, or return None."""
     found = {
         i: match
         for i, value in enumerate(values)
@@ -237,7 +241,8 @@ def _without_unit(values: Sequence[Any], counts: Sequence[int]) -> list[Any] | N
     most = max(rows, key=lambda unit: rows[unit], default=("", ""))
     if most == ("", "") or 2 * rows[most] <= sum(counts):
         return None
-    return [found[i][1] + found[i][3] if units.get(i) == most else value for i, value in enumerate(values)]
+    bare = [found[i][1] + found[i][3] if units.get(i) == most else value for i, value in enumerate(values)]
+    return bare, "".join(most)
 
 
 def _number_written(value: Any, sign: str) -> Decimal | None:

@@ -240,6 +240,8 @@ _ENDS = 40
 _CODES, _CODES_BELOW = re.compile("9+[789]"), {7, 8, 9}
 # Positive ones are so many times as large as any answer, or as far from all as the answers are from each other.
 _FAR = 8
+#: Doubt about numbers such as 2.191 alone.
+FRACTIONS = "with three digits behind each point, taken for fractions"
 
 
 def draft_numbers(values: Sequence[Any], counts: Sequence[int], decimal_point: bool = False) -> Draft:
@@ -270,6 +272,8 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int], decimal_point: b
         filled = rows if sign else _filled_range(rows, widths)
         words += f", a row for each of {filled[0][0]:.0f} to {filled[-1][0]:.0f}" if len(filled) > len(rows) else ""
         rows = filled
+    if not decimal_point and all(isinstance(values[i], str) and own.as_tuple().exponent == -3 for i, own in read):
+        words += f", {FRACTIONS}"
     filled_numbers, levels = [number for number, _ in rows], {}
     if high > ends[1] and _are_counts(whole, low, widths[:1]):
         # The few rows beyond the end are merged before all others.

@@ -572,6 +572,8 @@ def test_each_audience_has_its_release_and_its_report_on_the_page():
     page = told(again, desk)
     assert [one for one in texts(page) if one.startswith("mine-release-all.csv, with")]
     assert "pymoo-anon report mine.toml --audience all" in texts(page)
+    click(button(page, "Release"))
+    assert desk.job.words == "Step 1 of 4: reading the front"
 
 
 def test_commands_below_a_page_can_be_told_until_it_is_left():

@@ -69,6 +69,15 @@ def test_the_next_command_asks_for_no_less_than_the_search(required, offered, no
     assert said.splitlines()[-1] == f'Next: pymoo-anon pick front --require "k>={offered}"'
 
 
+def test_the_next_command_asks_for_no_more_than_there_are_rows():
+    for n, offered in (
+        (3, 'Next: pymoo-anon pick front --require "k>=3"'),
+        (1, "Nothing can be released: "),
+    ):
+        Path("mine.csv").write_text("".join(Path("mine.csv").read_text().splitlines(keepends=True)[: n + 1]))
+        assert run("search", *own()).splitlines()[-1].startswith(offered)
+
+
 def test_a_hierarchy_without_a_root_is_a_warning():
     Path("trees/sex.csv").write_text("F;women\nM;men\n", encoding="utf-8")
     result = search(*MINE)

@@ -160,7 +160,11 @@ def test_few_lines_are_said_of_any_table(n_columns):
 
 def test_without_drafts_the_project_file_alone_is_edited():
     Path("same.csv").write_text("age\n" + "31\n" * 30)
-    assert run("init", "same.csv").endswith("\nNext: read and edit it, then: pymoo-anon search same.toml\n")
+    # No search works without a quasi-identifier.
+    assert " by pymoo-anon hierarchy draft same.toml, then: " in run("init", "same.csv").splitlines()[-1]
+    Path("age.csv").write_text("31;*\n")
+    given = run("init", "same.csv", "--hierarchies", ".", "--force")
+    assert given.endswith("\nNext: read and edit it, then: pymoo-anon search same.toml\n")
 
 
 def test_a_table_is_opened_once(monkeypatch):

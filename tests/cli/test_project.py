@@ -38,7 +38,7 @@ def test_what_a_project_says(right_project):
     own = read_project(right_project / "my.toml")
     assert own.data.path == right_project / "mine.csv"
     assert own.quasi_identifiers == {"zip": right_project / "trees/zip.csv", "sex": right_project / "trees/sex.csv"}
-    assert (own.sensitive, own.label, own.person) == (["diagnosis"], None, None)
+    assert own.roles == (["diagnosis"], None, None)
     assert (own.with_role("keep"), own.with_role("drop", "identifier")) == (["paid"], ["note"])
     assert (own.missing, *own.reading[1:]) == ("raise", "duckdb", ("?",), None, False, None, ".")
     assert (own.output, own.release.path, own.suppressed) == (
@@ -274,6 +274,9 @@ def test_options_win_over_the_file_and_the_last_of_them_counts():
     # The file's generations are for another algorithm.
     assert (options["algorithm"], options["generations"]) == ("bnb", 100)
     assert (front("mine")["k"] >= 3).all()
+    # So is its algorithm, for whole columns.
+    run("search", "my.toml", "--local", "--output", "mine")
+    assert record("mine")["algorithm"]["name"] == "nsga2"
 
 
 @pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names of files are text there")

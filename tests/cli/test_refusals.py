@@ -25,7 +25,7 @@ def refusing(tmp_path_factory):
         others = {
             "demo/run.json": '{"options": {"demo": "census"}}',
             "empty.csv": "",
-            "names.csv": "a,b,c\n",
+            "names.csv": "a,a=b,c\n",
             "nameless.csv": "a,,c\n1,2,3\n",
             "nothing.csv": "note\nx\ny\n",
             "broken.csv": "a;x;1\nb;x;2\n",

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import json
 import warnings
 from pathlib import Path
 
@@ -20,21 +21,7 @@ from pymoo_anon.study.engines import Dialect, dialect_of, engine_of, open_frame
 from pymoo_anon.study.names import ENGINES, Reading, Source, checksum, source_of
 
 #: Files that readers of CSV stumble over. All of them are right.
-NASTY = {
-    "quotes": 'a,"b""x",c\n1,"x,y",02\n"","q""uote\nnew", lead\n,é,=1\n"  ",\'s,"-2"\n+1,@x, tail \n',
-    "windows": "a,b\r\n1,2\r\n,=x\r\n",
-    "windows inside": 'a,b\r\n"1\r\n2",2\r\n',
-    "a quote in a field": 'a,b\n5" x,2\n',
-    "blank lines": "a,b\n\n1,2\n\n\n3,4\n",
-    "one column": "a\n1\n\n2\n",
-    "semicolons": "a;b\n1;2,5\n;NA\n",
-    "tabs": "a\tb\n1\t2,5;\n",
-    "names": '"a\'b","c,d\ne",ünï\n1,2,\n?,4,\n',
-    "mark": "\ufeffa,b\n1,2\n",
-    "old line ends": "a,b\r1,2\r",
-    "no end": "a,b\n1,2",
-    "texts that look like others": "a,b\nNULL,nan\nTrue,1e5\n007,#x\n1_000,2020-01-01\n",
-}
+NASTY = json.loads(Path(__file__).with_name("nasty.json").read_text(encoding="utf-8"))
 
 #: Files that are wrong beside those of refusals.txt.
 WRONG = {

@@ -71,7 +71,7 @@ def test_every_command_says_what_it_does_and_how_far_it_is(folder, monkeypatch):
     said = []
 
     @contextmanager
-    def working(words):
+    def working(words, **how):
         said.append(words)
         yield said.append
 

@@ -295,7 +295,7 @@ def test_a_codebook_of_very_many_labels_is_shown_in_part(tmp_path):
     ("known", "kind", "told"),
     [
         ({"certified": True}, "proven", "The front is proven"),
-        ({"certified": False, "gap": np.full((6, 3), 12.5)}, "not proven, gap known", "GLM by 12.5"),
+        ({"certified": False, "gap": np.full((6, 3), 12.341)}, "not proven, gap known", "GLM by 12.341"),
         ({}, "not proven", "better points may exist"),
     ],
 )

@@ -7,6 +7,7 @@ import zipfile
 from contextlib import closing
 from datetime import date, datetime
 from pathlib import Path
+from unittest.mock import Mock
 
 import duckdb
 import numpy as np
@@ -17,7 +18,7 @@ from command import command, edit, refused, run
 from persons import cells
 from servers import PASSWORD, postgres_server
 
-from pymoo_anon.study import databases, names
+from pymoo_anon.study import databases, engines, names
 from pymoo_anon.study.databases import new_database_table
 from pymoo_anon.study.engines import content_checksum, first_line, open_frame, registered, write_table
 from pymoo_anon.study.names import Reading, Source, source_of
@@ -92,9 +93,13 @@ def test_numbers_with_a_decimal_comma_are_read_with_a_point():
     ]
     write_rows("t.csv", rows=[("950", "", ""), ("1,204", "", ""), ("12,500", "", "")] * 9, separator=";")
     assert Proposer(reading).draft("age") == "1.204;[0, 100);*\n12.500;[0, 100);*\n950;[900, 1000);*\n"
-    Path("t.toml").write_text('[data]\nfile = "t.csv"\ndecimal = ","\n[columns.age]\nrole = "quasi-identifier"\n')
+    columns = '[columns.age]\nrole = "quasi-identifier"\n[columns.sex]\nrole = "keep"\nround = 10\n'
+    Path("t.toml").write_text(f'[data]\nfile = "t.csv"\ndecimal = ","\n{columns}')
+    assert read_project(Path("t.toml"), False).kept["sex"].texts("sex", ["950", "1.204"]) == ["950", "0"]
     run("hierarchy", "draft", "t.toml", "--column", "age")
     assert Path("hierarchies/age.csv").read_text().startswith("1.204;[0, 100);")
+    Path("p.csv").write_text("age\n" + "".join(f"{i}.{i + 500}\n" for i in range(60)))
+    assert "\n'age': numbers with three digits behind each point" in f"\n{run('init', 'p.csv', '--force')}"
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
@@ -269,10 +274,13 @@ def test_a_column_named_as_a_pattern_is_never_another_column():
     assert sorted(set(pd.read_csv("t-release.csv")["*"])) == [20, 21, 22, 23]
 
 
-def test_an_error_of_a_thread_of_duckdb_is_told_in_its_words():
+def test_an_error_of_a_thread_of_duckdb_is_told_in_its_words_and_a_full_disk_as_one(monkeypatch):
     told = {"exception_type": "IO", "exception_message": 'Could not write file "a.csv": No space left on device'}
     error = duckdb.IOException(f"IO Error: Async write failed for range [offset=22]: {json.dumps(told)}")
     assert first_line(error) == 'Could not write file "a.csv": No space left on device'
+    monkeypatch.setattr(engines, "_without_blank_lines", Mock(side_effect=error))
+    with pytest.raises(OSError, match=r"^\[Errno 28\] No space left on device$"):
+        write_table(registered(pd.DataFrame({"x": [1]})), Path("a.csv"))
 
 
 def test_a_release_that_cannot_be_recorded_is_not_written():

@@ -120,7 +120,7 @@ def _proof(subject: Subject) -> str:
     if front.gap is not None:
         worst = front.gap.max(axis=0) if len(front) else []
         names = [front.names[objective] for objective in front.objectives]
-        told = [f"{one_line(name)} by {cell_text(gap, 'number')}" for name, gap in zip(names, worst, strict=True)]
+        told = [f"{one_line(name)} by {number(gap, 'ROUND_CEILING')}" for name, gap in zip(names, worst, strict=True)]
         return f"The front is not proven. What was not visited is better by at most: {', '.join(told)}."
     return "The front is not proven: better points may exist."
 
