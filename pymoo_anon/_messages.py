@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from html import escape
 from itertools import islice
@@ -47,7 +47,7 @@ def in_order(name: str, given: Any, kind: Any = ()) -> list[Any]:
     """Return the members of a list or its like, in their order."""
     if isinstance(given, kind):
         raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
-    if isinstance(given, Set) or not isinstance(given, Iterable):
+    if isinstance(given, Set | Mapping | str) or not isinstance(given, Iterable):
         raise TypeError(f"{name} must be a list, got {given!r:.80}")
     return list(given)
 

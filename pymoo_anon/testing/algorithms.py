@@ -33,7 +33,7 @@ from pymoo.termination.max_time import TimeBasedTermination
 from pymoo.termination.robust import RobustTermination
 from pymoo.termination.xtol import DesignSpaceTermination
 
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, check_kind
 from pymoo_anon.testing.support import (
     ContractError,
     at_point,
@@ -182,8 +182,7 @@ def check_algorithm(algorithm: Algorithm, problem: Problem, *, n_gen: int = 3, s
     """
     if not isinstance(algorithm, Algorithm):
         raise TypeError(f"algorithm must be an Algorithm, got {algorithm!r}")
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem must be a Problem, got {problem!r}")
+    check_kind(problem, Problem)
     if algorithm.problem is not None:
         raise ValueError(f"algorithm must be a new one, got a {type(algorithm).__name__} that is set up")
     trial = _Trial(algorithm, problem, n_gen, seed)

@@ -21,7 +21,7 @@ from pymoo.core.selection import Selection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
 from pymoo_anon.operators.levels import Neighborhood
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, check_kind
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.generalization import of_columns
 from pymoo_anon.testing.support import (
@@ -70,8 +70,7 @@ def check_problem(problem: Problem, *, sampling: Sampling | None = None, seed: i
     >>> from pymoo_anon.testing import small_problems
     >>> check_problem(small_problems()["constraints"])
     """
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem must be a Problem, got {problem!r}")
+    check_kind(problem, Problem)
     name = type(problem).__name__
     X = valid_points(problem, _N_POINTS, sampling, seed)
     _check_filled(problem, X.copy())
@@ -235,8 +234,7 @@ def check_operator(
     >>> from pymoo_anon.testing import small_problems
     >>> check_operator(LevelCrossover(), small_problems()["two objectives"])
     """
-    if not isinstance(problem, Problem):
-        raise TypeError(f"problem must be a Problem, got {problem!r}")
+    check_kind(problem, Problem)
     use = _use_of(operator)
     before = copy.deepcopy(problem.bounds())
     for n in _NUMBERS_GIVEN:
