@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from decimal import Context, Decimal, localcontext
 from html import escape
@@ -49,7 +49,7 @@ def in_order(name: str, given: Any, kind: Any = (), words: str = "") -> list[Any
     if isinstance(given, kind):
         shown = " ".join(f"{given!r:.80}".split())
         raise TypeError(f"{name} must be a list of them, got {shown}; [{shown}] is one")
-    if isinstance(given, Set) or not isinstance(given, Iterable):
+    if isinstance(given, Set | Mapping | str) or not isinstance(given, Iterable):
         raise TypeError(f"{name} must be a list, got {given!r:.80}")
     members = list(given)
     if wrong := [one for one in members if words and not isinstance(one, kind)]:

@@ -20,7 +20,7 @@ from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import examples, plain
 from pymoo_anon.fronts.archive import evaluated, in_order
-from pymoo_anon.problems.base import AnonymizationProblem, uncounted_compilation
+from pymoo_anon.problems.base import AnonymizationProblem, check_kind, uncounted_compilation
 from pymoo_anon.typing import Array, Floats
 
 # The arguments that every algorithm of pymoo takes.
@@ -132,13 +132,6 @@ class OwnSearch(Search):
 
     def _show_front(self, front: Population) -> None:
         self.pop = self.opt = in_order(front) if len(front) else self._closest
-
-
-def check_kind(problem: Problem, *kinds: type[Problem]) -> None:
-    """Raise if a problem is of another kind."""
-    if not isinstance(problem, kinds):
-        wanted = " or a ".join(kind.__name__ for kind in kinds)
-        raise TypeError(f"problem must be a {wanted}, got {type(problem).__name__}")
 
 
 def in_type_of_problem(pop: Population, problem: Problem) -> Population:

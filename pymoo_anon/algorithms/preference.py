@@ -22,11 +22,12 @@ from pymoo.util.display.column import Column
 from pymoo.util.display.output import Output
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import check_kind, options_of
+from pymoo_anon.algorithms.common import options_of
 from pymoo_anon.fronts.archive import in_order
 from pymoo_anon.objectives.privacy import KAnonymity
 from pymoo_anon.operators.strings import BitStringSampling, ClosestValidRepair, PerAttributeBitMutation
 from pymoo_anon.problems.arguments import framed, free_name
+from pymoo_anon.problems.base import check_kind
 from pymoo_anon.problems.bitstrings import BitStringProblem, PreferredPoint
 from pymoo_anon.typing import Bools, Floats, Ints
 

@@ -159,7 +159,7 @@ def finite_values(values: ArrayLike, name: str) -> Floats:
     """Return a checked copy of the values. (n,) float array."""
     try:
         own = np.array(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be a vector of numbers, got {values!r:.80}") from None
     if own.ndim != 1 or len(own) == 0:
         raise ValueError(f"{name} must be a vector of at least one number, got shape {own.shape}")

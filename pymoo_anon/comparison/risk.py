@@ -188,7 +188,7 @@ def k_for_k_map(k: int, share: float, significance: float = 0.01) -> int:
         raise ValueError(f"share must be above 0 and at most 1, rows over persons, got {share!r}")
     if not is_number(significance) or not 0 < significance < 1:
         raise ValueError(f"significance must be between 0 and 1, a chance, got {significance!r}")
-    mean, rows, shown = share * k, 0, 0.0
+    mean, rows, shown = float(share) * k, 0, 0.0
     # The invariant: with the chance `shown` a class that is seen shows at most `rows` rows.
     while shown < 1 - significance and rows < k:
         rows += 1

@@ -172,7 +172,7 @@ def special_uniques(frame: Any, columns: Name | Sequence[Name], fraction: float 
         weights[new] += (2.0 ** -len(own) - 2.0**-n) / comb(n, len(own))
         shares[[*own]] += score * new.sum()
     found = np.zeros((2, len(sizes)))
-    found[:, alone] = scores[alone], _divided_risk(weights[alone], n, int((sizes == 2).sum()), fraction)
+    found[:, alone] = scores[alone], _divided_risk(weights[alone], n, int((sizes == 2).sum()), float(fraction))
     index = pd.Index(names, tupleize_cols=False)
     return SpecialUniques(found[0], found[1], pd.Series(shares / max(scores.sum(), 1), index))
 

@@ -13,6 +13,7 @@ from pymoo.core.individual import Individual
 from pymoo.core.population import Population
 
 from pymoo_anon.engine.compiled import kernel, njit
+from pymoo_anon.table.domain_values import real_numbers
 from pymoo_anon.typing import Array, Bools, Floats, Ints
 
 Archive = TypeVar("Archive", bound="ParetoArchive")
@@ -186,10 +187,7 @@ def boxes(F: ArrayLike, epsilon: ArrayLike, maximize: ArrayLike | None = None) -
 
 def checked_epsilon(epsilon: ArrayLike, n_obj: int | None = None) -> Floats:
     """Return positive and finite sides of boxes, or raise."""
-    try:
-        sides = np.array(epsilon, dtype=float)
-    except (TypeError, ValueError):
-        sides = np.empty(0)
+    sides = real_numbers(epsilon)
     if sides.ndim > 1 or sides.size == 0 or not np.isfinite(sides).all() or (sides <= 0).any():
         raise ValueError(f"epsilon must be a positive number, or one per objective, got {epsilon!r}")
     # Values up to 10^18 stay finite.

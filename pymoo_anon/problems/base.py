@@ -46,6 +46,13 @@ _BYTES_OF_MAPS = 1 << 25
 _EXCLUDED: ContextVar[bool] = ContextVar("excluded", default=False)
 
 
+def check_kind(problem: Any, *kinds: type[Problem]) -> None:
+    """Raise if a problem is of another kind, of this package by default."""
+    if not isinstance(problem, kinds or AnonymizationProblem):
+        wanted = " or a ".join(kind.__name__ for kind in kinds) or "problem of this package, such as LatticeProblem"
+        raise TypeError(f"problem must be a {wanted}, got {type(problem).__name__}")
+
+
 class AnonymizationProblem(Problem):  # type: ignore[misc]
     """Problem of generalizing a table.
 

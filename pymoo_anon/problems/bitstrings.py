@@ -16,7 +16,7 @@ from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.loss import NormalizedClassDispersion, NormalizedWeightedPenalty
 from pymoo_anon.problems.base import AnonymizationProblem, plain_array
-from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.domain_values import Name, real_numbers
 from pymoo_anon.table.generalization import Constraint, Generalization, Suppression
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata, check_table
@@ -233,10 +233,14 @@ def _ordered(name: str, order: Sequence[Hashable], table: Microdata) -> Hierarch
         flat = Hierarchy.flat(order)
     except ValueError as error:
         raise ValueError(f"orders[{name!r}]: {error}") from None
-    own = table.quasi_identifiers.get(name)
-    if own is None or own.n_values != flat.n_values or (own.encode(flat.domain) < 0).any():
-        return flat
+    own = table.quasi_identifiers.get(name, flat)
+    if flat.domain == own.domain:
+        return own
+    if own.bins is not None and isinstance(own.domain[0], str):
+        raise ValueError(f"orders[{name!r}] must leave bins of numbers as they are, got {examples(flat.domain)}")
     places = own.encode(flat.domain)
+    if own.n_values != flat.n_values or (places < 0).any():
+        return flat
     return Hierarchy(
         [[labels[group] for group in groups[places]] for groups, labels in zip(own.groups, own.labels, strict=True)]
     )
@@ -282,10 +286,7 @@ class PreferredPoint(Objective):
     step = 0.001
 
     def __init__(self, preference: ArrayLike, weights: Sequence[float] | Floats | None = None) -> None:
-        try:
-            point = np.array(preference, dtype=float)
-        except (TypeError, ValueError):
-            point = np.empty(0)
+        point = real_numbers(preference)
         if point.shape != (2,) or not ((point >= 0) & (point <= 1)).all():
             raise ValueError(f"preference must be a point (NWP, NECD) between 0 and 1, got {preference!r}")
         self.name = f"achievement of ({point[0]:g}, {point[1]:g})"

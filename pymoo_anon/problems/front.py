@@ -469,8 +469,8 @@ def _check_ways(**given: Any) -> None:
         raise TypeError(f"weights must be a dict of Objective and number, got {weights!r}")
     if wrong := {repr(measure): weight for measure, weight in weights.items() if not is_number(weight)}:
         raise TypeError(f"weights must be numbers, got {wrong}")
-    if not weights or not all(isfinite(weight) and weight > 0 for weight in weights.values()):
-        raise ValueError(f"weights must be positive numbers, at least one, got {dict(weights)}")
+    if not weights or not all(0 < weight <= 1e300 for weight in weights.values()):
+        raise ValueError(f"weights must be positive numbers of at most 1e300, at least one, got {dict(weights)}")
 
 
 @dataclass(frozen=True)

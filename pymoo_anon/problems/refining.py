@@ -12,7 +12,7 @@ from pymoo_anon._messages import examples, number
 from pymoo_anon.engine.classes import EquivalenceClasses, marked_class
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.arguments import RefinementError, measure_names
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, check_kind
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import base_weights
@@ -64,6 +64,7 @@ def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "
     >>> bool(after.sizes.min() >= before.sizes.min()), len(after.sizes) > len(before.sizes)
     (True, True)
     """
+    check_kind(problem)
     check_ways(method=method)
     if isinstance(problem, LatticeProblem) and problem.lowest.any():
         names = [name for name, (least, _) in problem.levels.items() if least > 0]

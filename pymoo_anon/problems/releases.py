@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import examples, in_order, listed, number, plain, positive_whole, share
-from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, by_group
+from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses
 from pymoo_anon.objectives.knowledge import grouped_jointly, partition_of
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity
+from pymoo_anon.problems.arguments import measure_names
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.table.domain_values import is_number
 from pymoo_anon.table.generalization import Constraint
@@ -227,8 +228,8 @@ def ladder(problem: Any, ks: Sequence[int], kept: float = 0.0) -> list[Choice]:
 
 
 def _demands(problem: Any, ks: Sequence[int]) -> list[list[Constraint]]:
-    if not hasattr(problem, "within_parts"):
-        raise TypeError(f"problem must be a LocalRecodingProblem, got {type(problem).__name__}")
+    if getattr(problem, "within_parts", problem) is not None:
+        raise TypeError(f"problem must be a LocalRecodingProblem without within, got {type(problem).__name__}")
     wanted = [positive_whole("a k of ks", k) for k in in_order("ks", ks)]
     if not wanted or wanted != sorted(set(wanted), reverse=True):
         raise ValueError(f"ks must be descending whole numbers, at least one, got {wanted!r:.80}")
@@ -257,7 +258,8 @@ def ladders(problem: Any, ks: Sequence[int]) -> list[list[Choice]]:
     (True, True)
     """
     demands = _demands(problem, ks)
-    losses = [problem.names[one] for one in problem.objectives if one.is_loss]
+    names = measure_names(problem.measured)
+    losses = [names[one] for one in problem.objectives if one.is_loss]
     if not losses or len(demands) < 2:
         wanted = [one.bound for (one,) in demands]
         raise ValueError(f"ladders need an objective that is a loss, and at least two ks, got {wanted!r:.80}")

@@ -71,7 +71,7 @@ def _sides(one: Any, given: Any) -> tuple[float, float]:
     share = isinstance(one, str) and one.endswith("%")
     try:
         size = float(one[:-1]) / 100 if share else float("nan" if isinstance(one, str | bool) else one)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         size = float("nan")
     if not 0 <= size < (1 if share else np.inf):
         raise ValueError(

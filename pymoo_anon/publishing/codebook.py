@@ -433,7 +433,9 @@ def _parts_of(name: Name, labels: Any, meanings: Meanings) -> list[list[Meaning]
     texts = [None if label is MISSING else label_text(label) for label in labels]
     known = _labels_of(name, meanings)
     if not known:
-        return [[text] for text in texts]
+        # In CSV a missing value and an empty text are one.
+        empty = [""] if None in texts else ["", None]
+        return [empty if text == "" else [text] for text in texts]
     if NUMBERS in known:
         raise ValueError(f"column {name!r} holds rounded or clipped numbers, of which nothing is certain")
     # A missing value of a kept column has no label of its own.
@@ -478,11 +480,14 @@ def _wanted(name: Name, value: Any) -> _Wanted:
 
 
 def _as_written(wanted: frozenset[str | None], texts: Set[str]) -> frozenset[str | None]:
-    """Add other spellings of numbers and truths, such as 170.0 and TRUE, where none is as asked."""
+    """Add other spellings of numbers, truths and moments, such as 170.0 and TRUE, where none is as asked."""
     found = set(wanted)
     for one in wanted - texts:
         if (one or "").casefold() in ("true", "false"):
             found |= {text for text in texts if text.casefold() == (one or "").casefold()}
+        if (day := day_of(one)) is not None:
+            moment = pd.to_datetime(one, errors="coerce")
+            found |= {text for text in texts if day_of(text) == day and pd.to_datetime(text, errors="coerce") == moment}
         number = None if has_leading_zero(one) else spelled(one, Decimal)
         if isinstance(number, Decimal):
             alike = (text for text in texts if spelled(text, Decimal) == number and not has_leading_zero(text))

@@ -19,7 +19,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.objectives.loss.cells import GeneralLossMetric, NormalizedWeightedPenalty
 from pymoo_anon.objectives.privacy import KAnonymity, MarketerRisk
 from pymoo_anon.problems.arguments import column_name
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, check_kind
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem, LowerBound
@@ -100,6 +100,7 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppress
     >>> explanation.levels[5], str(explanation.steps[0])
     ('sex: level 0 of 1, 2 values such as Male and Female', 'k = 6 costs 6.425 of GLM (0.4 %)')
     """
+    check_kind(problem)
     front = problem.front(res)
     steps, made = front.steps(front.place_of(choice)), problem.decode(np.array(choice.x))
     rows = dict.fromkeys([choice.row, *(step.row for step in steps)])

@@ -18,7 +18,7 @@ from pymoo_anon.objectives.base import Objective, marked_value
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.problems.arguments import bound, column_name, reaches_of
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, check_kind
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.publishing.keeping import Kept, averaged, check_coarse, coarsened, is_reason, kept_of, unexplained
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, decoded_point, unrolled
@@ -370,6 +370,7 @@ def recode(
     one_of("suppressed", suppressed, HOW_RELEASED)
     if anyway is not None and not is_reason(anyway):
         raise ValueError(f"anyway must be a reason of at least five words, got {anyway!r}")
+    check_kind(problem)
     source, kept = frames.renamed(frame), kept_of(keep)
     released = _released_columns(source, problem, names_of(drop), tuple(kept))
     source = coarsened(source, problem.table, kept)

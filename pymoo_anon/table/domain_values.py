@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import one_of
+from pymoo_anon.typing import Floats
 
 #: The label of a value that is wholly generalized or suppressed.
 ROOT = "*"
@@ -120,6 +121,16 @@ def is_number(value: Any) -> bool:
     if isinstance(value, Decimal):
         return not value.is_nan()
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def real_numbers(given: Any) -> Floats:
+    """Return numbers as an array, an empty one if any is not a number."""
+    try:
+        own = np.array(given, dtype=object)
+        are_numbers = all(isinstance(one, Real | Decimal) and not isinstance(one, bool) for one in own.flat)
+        return own.astype(float) if are_numbers else np.empty(0)
+    except (ValueError, OverflowError):
+        return np.empty(0)
 
 
 def is_whole(value: Any) -> bool:

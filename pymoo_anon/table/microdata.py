@@ -228,7 +228,7 @@ class Microdata:
         codes = self.tuples.codes.copy()
         hierarchies = dict(self.quasi_identifiers)
         for j, (name, old) in enumerate(self.quasi_identifiers.items()):
-            if name in quasi_identifiers:
+            if quasi_identifiers.get(name, old) is not old:
                 held = np.unique(codes[:, j])
                 hierarchies[name], places = fitted(name, quasi_identifiers[name], [old.domain[code] for code in held])
                 codes[:, j] = places[np.searchsorted(held, codes[:, j])]

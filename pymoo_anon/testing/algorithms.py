@@ -33,8 +33,7 @@ from pymoo.termination.max_time import TimeBasedTermination
 from pymoo.termination.robust import RobustTermination
 from pymoo.termination.xtol import DesignSpaceTermination
 
-from pymoo_anon.algorithms.common import check_kind
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, check_kind
 from pymoo_anon.testing.support import (
     ContractError,
     at_point,

@@ -22,7 +22,7 @@ from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
 from pymoo_anon.algorithms.common import check_kind
 from pymoo_anon.operators.levels import Neighborhood
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, check_kind
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem
 from pymoo_anon.table.generalization import of_columns
 from pymoo_anon.testing.support import (

@@ -1,6 +1,7 @@
 """Risks of persons against published figures and exact twins: inference, population uniques and unique rows."""
 
 from collections import Counter
+from decimal import Decimal
 from itertools import combinations
 from math import comb, exp, factorial, lgamma, log
 
@@ -97,12 +98,10 @@ def chance(rows, mean):
 def test_k_of_a_k_map_by_estimate():
     assert [k_for_k_map(*case) for case in CASES] == [3, 4, 3, 6, 9, 3, 7, 12]
     for k, share in CASES:
-        rows = k_for_k_map(k, share) - 1
-        seen = [
-            (chance(one, k * share) - chance(0, k * share)) / (1 - chance(0, k * share)) for one in (rows - 1, rows)
-        ]
+        rows, mean = k_for_k_map(k, share) - 1, k * share
+        seen = [(chance(one, mean) - chance(0, mean)) / (1 - chance(0, mean)) for one in (rows - 1, rows)]
         assert seen[0] < 0.99 <= seen[1]
-    assert (KAnonymity() >= k_for_k_map(12, 0.1)).bound == 6
+    assert (KAnonymity() >= k_for_k_map(12, Decimal("0.1"))).bound == 6
 
 
 @given(k=st.integers(1, 2000), share=st.floats(0.001, 1))
@@ -417,7 +416,7 @@ Urban Male Post-secondary Unemployed
 Urban Female Secondary-incomplete Non-LF
 Urban Female Secondary-incomplete Non-LF"""
     frame = pd.DataFrame([row.split() for row in rows.splitlines()], columns=NAMES)
-    found = special_uniques(frame, NAMES, fraction=0.01)
+    found = special_uniques(frame, NAMES, fraction=Decimal("0.01"))
     assert found.scores.tolist() == [0, 0, 6, 0, 12, 0, 6, 10, 0, 0]
     assert found.risks.round(4).tolist() == [0, 0, 0.0051, 0, 0.0107, 0, 0.0051, 0.0088, 0, 0]
 

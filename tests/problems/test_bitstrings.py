@@ -164,6 +164,8 @@ def test_numbers_in_an_order_have_ranges_where_they_follow_each_other():
     assert BitStringProblem(table, OBJECTIVES).decode(x).labels["age"] == ("17–19", "20–21")
     turned = BitStringProblem(table, OBJECTIVES, orders={"age": [21, 19, 17, 18, 20]})
     assert turned.decode(x).labels["age"] == ("21 | 19 | 17", "18 | 20")
+    binned = Microdata.from_frame(pd.DataFrame({"age": [1, 3]}), {"age": (bins := Hierarchy.intervals(1, 5, [], 2))})
+    assert BitStringProblem(binned, OBJECTIVES, orders={"age": bins.domain}).table.quasi_identifiers["age"].bins
 
 
 def test_leaves_that_no_row_holds_count_in_the_domain():

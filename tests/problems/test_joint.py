@@ -392,7 +392,8 @@ def test_suppressed_rows_of_the_coarser_release_are_divided_too():
 
 
 def test_small_classes_of_the_coarser_release_stay_whole_and_bounds_know_it():
-    table = Microdata.from_frame(pd.DataFrame({"a": [1, 1, 1, 2, 2, 3, 3]}), {"a": Hierarchy.flat([1, 2, 3])})
+    table = Microdata.from_frame(pd.DataFrame({"GLM": [1, 1, 1, 2, 2, 3, 3]}), {"GLM": Hierarchy.flat([1, 2, 3])})
+    assert len(ladders(LocalRecodingProblem(table, GOALS), [3, 2])) == 1
     # Persons of a register are counted in the recoding alone.
     bounds, within = [KMap(table) >= 2], (LatticeProblem(table, GOALS), [0])
     inside = LocalRecodingProblem(table, GOALS, bounds, within=within)

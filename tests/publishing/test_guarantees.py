@@ -169,8 +169,12 @@ def test_a_number_is_found_in_another_spelling_unless_its_own_is_there():
     for asked, n in ((170, 1), (170.0, 1), ("170", 1), ("0170", 1), ("1.5", 1), ("1.50", 1), ("2.0", 1), ("02", 0)):
         assert guaranteed_counts(frame, {}, {"n": asked})[:2] == (n, n), asked
     assert guaranteed_counts(frame, MEANINGS, {"age": "12.0"})[:2] == (0, 4)
-    for told, asked in ((["true", "false"], True), (["TRUE", "FALSE"], "true"), ([True, False], "true")):
+    days = ["2021-03-05 00:00:00", "2021-03-05T12:00"]
+    truths = ((["true", "false"], True), (["TRUE", "FALSE"], "true"), ([True, False], "true"))
+    for told, asked in (*truths, (days, "2021-03-05"), (days, pd.Timestamp("2021-03-05 12:00"))):
         assert guaranteed_counts(pd.DataFrame({"smokes": told}), {}, {"smokes": asked}) == (1, 1, 1), told
+    for told, asked, n in ((["", "x"], None, (0, 1, 0.5)), (["", None], None, (1, 1, 1)), (["", None], "", (1, 1, 1))):
+        assert guaranteed_counts(pd.DataFrame({"told": told}), {}, {"told": asked}) == n
 
 
 def test_a_label_is_no_value():

@@ -28,7 +28,7 @@ from pymoo_anon.engine.sums import (
 )
 from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.bounds import AdditiveLoss, ClassGains
-from pymoo_anon.table.domain_values import meant
+from pymoo_anon.table.domain_values import meant, real_numbers
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
 
@@ -46,10 +46,7 @@ class _WeightedLoss(LossObjective):
     shown = ("weights",)
 
     def __init__(self, weights: Sequence[float] | Floats | Mapping[Any, float] | None = None) -> None:
-        try:
-            given = np.array(list(weights.values()) if isinstance(weights, Mapping) else weights, dtype=float)
-        except (TypeError, ValueError):
-            given = np.empty(0)
+        given = real_numbers(list(weights.values()) if isinstance(weights, Mapping) else weights)
         # Weights by name are checked with a table, which knows the other columns.
         named = isinstance(weights, Mapping) and len(given) > 0
         if weights is not None and not (named or self._are_weights(given)):
