@@ -24,8 +24,8 @@ SMALL_CLASSES = (2, 5, 12)
 #: Greatest number of columns of a minimal unique set.
 MOST_COLUMNS = 3
 
-# Sets of columns are counted as long as rows times sets are at most so many, about 10 s.
-_MOST_READ = 5 * 10**8
+# Sets of columns are counted while rows times sets are at most so many, about 10 s. Few rows take as long as 2,000.
+_MOST_READ, _LEAST_ROWS = 5 * 10**8, 2000
 
 Columns = tuple[Hashable, ...]
 
@@ -250,7 +250,8 @@ def _sets(coded: Sequence[Ints], largest: int) -> Iterator[tuple[tuple[int, ...]
 def _largest(n_columns: int, n_rows: int) -> int:
     """Return the size of the largest sets that can be counted soon."""
     sizes = range(1, min(n_columns, MOST_COLUMNS) + 1)
-    return max(size for size in sizes if size == 1 or comb(n_columns, size) * n_rows <= _MOST_READ)
+    n_read = max(n_rows, _LEAST_ROWS)
+    return max(size for size in sizes if size == 1 or comb(n_columns, size) * n_read <= _MOST_READ)
 
 
 def _fewer_without(names: Columns, coded: Sequence[Ints], n_alone: int) -> pd.Series:

@@ -59,8 +59,9 @@ class ValueCounts:
     @classmethod
     def added(cls, rows: Ints, values: Ints, counts: Ints, n: int, n_values: int) -> ValueCounts:
         """Return value counts from entries of row, value and count."""
-        cells, members = np.unique(rows * n_values + values, return_inverse=True)
-        totals = np.bincount(members, counts, len(cells)).astype(np.int64)
+        keys = rows * n_values + values
+        members, first = row_ids(keys[:, np.newaxis], (n * n_values,))
+        cells, totals = keys[first], np.bincount(members, counts, len(first)).astype(np.int64)
         starts = np.searchsorted(cells, np.arange(n + 1) * n_values)
         return cls(starts.astype(np.int64), cells % n_values, totals, n_values)
 
@@ -487,13 +488,13 @@ def row_ids(codes: Ints, sizes: tuple[int, ...]) -> tuple[Ints, Ints]:
         keys = keys * size + codes[:, j]
         space *= size
     if space >= SLOTS_OF_A_ROW * len(keys):
-        _, first, ids = np.unique(keys, return_index=True, return_inverse=True)
-        return ids.astype(np.int64, copy=False), first.astype(np.int64, copy=False)
+        distinct, keys = np.unique(keys, return_inverse=True)
+        space = len(distinct)
     # A slot for each key: several times as quick as sorting.
     taken = np.zeros(space, dtype=bool)
     taken[keys] = True
     numbers = np.cumsum(taken)
-    ids, first = numbers[keys] - 1, np.empty(numbers[-1], dtype=np.int64)
+    ids, first = numbers[keys] - 1, np.empty(np.count_nonzero(taken), dtype=np.int64)
     # The last one written stays, which is the first row.
     first[ids[::-1]] = np.arange(len(keys) - 1, -1, -1)
     return ids, first

@@ -110,7 +110,7 @@ class Kept:
             hierarchy, places = fitted(name, self.hierarchy, values)
             labels = [label_text(label) for label in hierarchy.labels[self.level or 0]]
             return [labels[group] for group in hierarchy.groups[self.level or 0][places]]
-        coarse = [self._coarse(number) for number in self.numbers(name, values)]
+        coarse = [self._coarse(Fraction(number)) for number in self.numbers(name, values)]
         return [format((Decimal(one.numerator) / one.denominator).normalize(), "f") for one in coarse]
 
     def others(self, name: Name, values: Sequence[Any]) -> list[Any]:
@@ -119,16 +119,16 @@ class Kept:
             labels = {label_text(label) for label in self.hierarchy.labels[self.level or 0]}
             return [value for value in values if value not in labels]
         ends = [meant(end) for end in self.clip or ()]
-        numbers = zip(values, self._fractions(name, values), strict=True)
+        numbers = zip(values, map(Fraction, self._decimals(name, values)), strict=True)
         return [value for value, number in numbers if number not in ends and self._coarse(number) != number]
 
-    def numbers(self, name: Name, values: Sequence[Any]) -> list[Fraction]:
+    def numbers(self, name: Name, values: Sequence[Any]) -> list[Decimal]:
         """Return values as numbers.
 
         Raises:
             ValueError: One is none, or points may group thousands.
         """
-        numbers = self._fractions(name, values)
+        numbers = self._decimals(name, values)
         if read_numbers(values, [1] * len(values), self.decimal_point)[1] == ",":
             raise ValueError(
                 f"column {name!r} must write numbers like 1234.5 to be {self.words}, got {examples(values)}, where the "
@@ -136,11 +136,11 @@ class Kept:
             )
         return numbers
 
-    def _fractions(self, name: Name, values: Sequence[Any]) -> list[Fraction]:
+    def _decimals(self, name: Name, values: Sequence[Any]) -> list[Decimal]:
         numbers = [spelled(value, Decimal) for value in values]
         if wrong := {v: None for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))}:
             raise ValueError(f"column {name!r} must hold numbers to be {self.words}, got {examples(wrong)}")
-        return [Fraction(str(own)) for own in numbers]
+        return [own if isinstance(own, Decimal) else Decimal(str(own)) for own in numbers]
 
     def _coarse(self, value: Fraction) -> Fraction:
         if self.round is not None:
@@ -336,10 +336,10 @@ def _means(frame: Frame, column: str, name: Name, own: Kept) -> dict[int, Fracti
     codes, values = factorized(found.columns[column])
     if (codes < 0).any():
         raise ValueError(f"column {name!r} must hold a number in every row to be {own.words}, got rows without one")
-    numbers = own.numbers(name, values)
+    ratios = [number.as_integer_ratio() for number in own.numbers(name, values)]
     # Whole numbers of Python are exact, and much quicker to add than fractions.
-    unit = lcm(*(number.denominator for number in numbers))
-    units = np.array([int(number * unit) for number in numbers], dtype=object)
+    unit = lcm(*{denominator for _, denominator in ratios})
+    units = np.array([n * (unit // denominator) for n, denominator in ratios], dtype=object)
     places, classes = pd.factorize(found.columns["class"])
     sums, rows = np.full(len(classes), 0, dtype=object), np.zeros(len(classes), dtype=np.int64)
     np.add.at(sums, places, units[codes] * found.weights)

@@ -181,8 +181,10 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
     """Return whether all lines fit the header and RFC 4180.
 
     DuckDB accepts a NUL, one more empty field at the end of a row, and blanks beside a quoted field. So it reads lines
-    here, which raises for another encoding, and compares each with a regular expression.
+    with quotes here, which raises for another encoding, and compares each with a regular expression.
     """
+    if delimited.is_simple(path, dialect.separator, len(dialect.names)):
+        return True
     if delimited.has_nul(path):
         return False
     sign = re.escape(dialect.separator)

@@ -232,7 +232,7 @@ def read_numbers(
     ]
     mixed = not decimal_point and len({"." in text for text in texts}) > 1
     readings = {"": plain}
-    if mixed or None in plain:
+    if None in plain or (mixed and all(map(_WRITTEN[","].fullmatch, texts))):
         readings |= {sign: [_number_written(value, sign) for value in values] for sign in _WRITTEN}
     rows = {sign: sum(compress(counts, [number is not None for number in own])) for sign, own in readings.items()}
     best = max(readings, key=lambda sign: (rows[sign], mixed and sign == ","))

@@ -20,7 +20,6 @@ from pymoo.core.sampling import Sampling
 from pymoo.core.selection import Selection
 from pymoo.operators.survival.rank_and_crowding import RankAndCrowding
 
-from pymoo_anon.algorithms.common import check_kind
 from pymoo_anon.operators.levels import Neighborhood
 from pymoo_anon.problems.base import AnonymizationProblem, check_kind
 from pymoo_anon.problems.local_recoding import LocalRecodingProblem

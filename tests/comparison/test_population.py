@@ -397,7 +397,7 @@ def test_keys_that_outgrow_64_bits_are_numbered_anew():
 
 def test_sets_that_would_take_too_long_are_left_out(monkeypatch):
     frame = pd.DataFrame(np.arange(40).reshape(10, 4) % 3, columns=NAMES)
-    for most, largest in ((10 * 4, 3), (10 * 4 - 1, 1), (10 * 6, 3)):
+    for most, largest in ((2000 * 4, 3), (2000 * 4 - 1, 1), (2000 * 6, 3)):
         monkeypatch.setattr(uniques, "_MOST_READ", most)
         assert uniqueness(frame, NAMES).largest == largest
         assert uniqueness(frame, NAMES).below(tuple(NAMES))
