@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from pymoo_anon._messages import examples
+from pymoo_anon._messages import examples, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses, ValueCounts
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.recount import Recount, Recounted
-from pymoo_anon.table.domain_values import Name, is_number, is_whole
+from pymoo_anon.table.domain_values import Name, is_number
 from pymoo_anon.table.microdata import Microdata, names_of
 from pymoo_anon.typing import Floats, Ints
 
@@ -121,16 +121,16 @@ def inference(frame: Any, quasi_identifiers: Name | Sequence[Name], sensitive: H
     >>> inference(frame, ["zip"], "ill").reset_index().to_numpy().tolist()
     [['1*', 2, 'flu', 1.0, 0.75, 0.25], ['2*', 2, 'cold', 0.5, 0.25, 0.25]]
     """
+    from pymoo_anon.table.frames import coded
+
     pairs, classes = _pairs(frame, quasi_identifiers, sensitive, "the sensitive one")
-    pairs = pairs.sort_values("class", kind="stable")
-    codes, values = pd.factorize(pairs["value"], use_na_sentinel=False)
+    codes, values = coded(pairs["value"])
     order = np.argsort([str(value) for value in values], kind="stable")
-    in_order = np.empty(len(order), dtype=np.int64)
-    in_order[order] = np.arange(len(order))
+    pairs = pairs.assign(value=np.argsort(order)[codes]).sort_values("class", kind="stable")
     starts = np.searchsorted(pairs["class"], np.arange(len(classes) + 1))
-    counted = ValueCounts(starts, in_order[codes], pairs["n"].to_numpy(), len(order))
+    counted = ValueCounts(starts, pairs["value"].to_numpy(), pairs["n"].to_numpy(), len(order))
     told = worst_first(by_class(counted))
-    told["likeliest"] = values[order[told["likeliest"].to_numpy()]].to_numpy()
+    told["likeliest"] = [values[order[place]] for place in told["likeliest"]]
     told.index = classes[told.index]
     return told
 
@@ -182,8 +182,7 @@ def k_for_k_map(k: int, share: float, significance: float = 0.01) -> int:
     >>> [k_for_k_map(k, share) for k, share in ((5, 0.01), (12, 0.1), (20, 0.25))]
     [3, 6, 12]
     """
-    if not is_whole(k) or k < 1:
-        raise ValueError(f"k must be a whole number from 1 on, got {k!r}")
+    k = positive_whole("k", k)
     if not is_number(share) or not 0 < share <= 1:
         raise ValueError(f"share must be above 0 and at most 1, rows over persons, got {share!r}")
     if not is_number(significance) or not 0 < significance < 1:
@@ -193,7 +192,7 @@ def k_for_k_map(k: int, share: float, significance: float = 0.01) -> int:
     while shown < 1 - significance and rows < k:
         rows += 1
         shown += exp(rows * log(mean) - mean - lgamma(rows + 1)) / -expm1(-mean)
-    return min(rows + 1, int(k))
+    return min(rows + 1, k)
 
 
 # From so many rows on, or where half of the persons are in the sample, so many terms of the series are enough.
@@ -259,7 +258,7 @@ class _Sample(NamedTuple):
         if len(wrong):
             shown = examples(wrong.tolist())
             raise ValueError(f"classes must hold sizes, which are whole numbers from 1 on, got {shown}")
-        n_rows, n_population = int(sizes.sum()), _persons(n_population)
+        n_rows, n_population = int(sizes.sum()), positive_whole("n_population", n_population)
         if n_population < n_rows:
             raise ValueError(
                 f"n_population must be at least the {n_rows:,} rows that were drawn from it, got {n_population:,}"
@@ -281,12 +280,6 @@ class _Sample(NamedTuple):
 
     def of_size(self, size: int) -> float:
         return float(self.counts[self.sizes == size].sum())
-
-
-def _persons(n_population: Any) -> int:
-    if not is_whole(n_population):
-        raise TypeError(f"n_population must be a whole number of persons, got {n_population!r}")
-    return int(n_population)
 
 
 class _NoEstimateError(Exception):
@@ -314,8 +307,8 @@ def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: in
         The estimates in persons; lower is better.
 
     Raises:
-        TypeError: `n_population` is no whole number.
-        ValueError: There are fewer persons than rows, no class, several generalizations, or sizes that are none.
+        ValueError: `n_population` is no whole number or less than the rows, or there is no class, several
+            generalizations, or sizes that are none.
 
     >>> print(population_uniques([1] * 40 + [2] * 12 + [3] * 6 + [5] * 3 + [8], 1000))
     Between 65 and 171 of 1,000 persons (6.55% to 17.06%) are unique in the population, as estimated.
@@ -324,9 +317,21 @@ def population_uniques(classes: EquivalenceClasses | ArrayLike, n_population: in
     slide negative binomial: 111
     """
     sample = _Sample.of(classes, n_population)
-    if sample.n_rows == n_population:
-        return PopulationUniques(sample.n_population, {"the table itself": sample.of_size(1)})
-    return _estimated(sample)
+    n, missing = sample.n_population, {}
+    if sample.n_rows == n:
+        return PopulationUniques(n, {"the table itself": sample.of_size(1)})
+    estimates: dict[str, float | None] = dict.fromkeys(_ESTIMATORS)
+    for name, estimator in _ESTIMATORS.items():
+        try:
+            estimate = estimator(sample)
+        except _NoEstimateError as error:
+            missing[name] = str(error)
+            continue
+        if 0 <= estimate <= n * (1 + 1e-9):
+            estimates[name] = estimate
+        else:
+            missing[name] = f"as it came to {estimate:,.0f} of {n:,} persons"
+    return PopulationUniques(n, estimates, missing)
 
 
 class PopulationUniqueness(Objective):
@@ -344,7 +349,7 @@ class PopulationUniqueness(Objective):
         n_population: Number of persons in the population, of which the table is a simple random sample.
 
     Raises:
-        TypeError: `n_population` is no whole number.
+        ValueError: `n_population` is no positive whole number.
 
     >>> PopulationUniqueness(1_000_000) <= 0.001
     PopulationUniqueness(1000000) <= 0.001
@@ -360,7 +365,7 @@ class PopulationUniqueness(Objective):
     limits = (0, 1)
 
     def __init__(self, n_population: int) -> None:
-        self.number: int = _persons(n_population)
+        self.number: int = positive_whole("n_population", n_population)
 
     def check(self, table: Microdata) -> None:
         if table.person is not None:
@@ -382,22 +387,6 @@ class PopulationUniqueness(Objective):
 
     def _arguments(self) -> list[str]:
         return [repr(self.number)]
-
-
-def _estimated(sample: _Sample) -> PopulationUniques:
-    n, missing = sample.n_population, {}
-    estimates: dict[str, float | None] = dict.fromkeys(_ESTIMATORS)
-    for name, estimator in _ESTIMATORS.items():
-        try:
-            estimate = estimator(sample)
-        except _NoEstimateError as error:
-            missing[name] = str(error)
-            continue
-        if 0 <= estimate <= n * (1 + 1e-9):
-            estimates[name] = estimate
-        else:
-            missing[name] = f"as it came to {estimate:,.0f} of {n:,} persons"
-    return PopulationUniques(n, estimates, missing)
 
 
 def _zayatz(sample: _Sample) -> float:

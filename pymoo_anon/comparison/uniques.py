@@ -117,7 +117,26 @@ def uniqueness(frame: Any, columns: Name | Sequence[Name]) -> Uniqueness:
     [[('sex',), 1], [('zip', 'sex'), 1]]
     """
     names = names_of(columns)
-    return _uniqueness_of(names, _coded(frame, names))
+    coded = _coded(frame, names)
+    sizes, places = _sizes(keyed(coded)), tuple(range(len(names)))
+    n_alone, largest = int((sizes == 1).sum()), _largest(len(names), len(sizes))
+    below, minimal = {}, {}
+    some = {size: np.zeros(len(sizes), dtype=bool) for size in range(1, largest + 1)}
+    for own, of_own, new in _sets(coded, largest):
+        if len(own) < MOST_COLUMNS:
+            below[own] = [int((of_own < least).sum()) for least in SMALL_CLASSES]
+        some[len(own)] |= new
+        if new.any():
+            minimal[own] = [int(new.sum())]
+    below[places] = [int((sizes < least).sum()) for least in SMALL_CLASSES]
+    return Uniqueness(
+        len(sizes),
+        names,
+        _by_columns(names, below, [f"below {least}" for least in SMALL_CLASSES]),
+        _fewer_without(names, coded, n_alone),
+        _by_columns(names, minimal, ["rows"]),
+        {size: int(own.sum()) for size, own in some.items()},
+    )
 
 
 @dataclass(frozen=True)
@@ -205,28 +224,6 @@ def _sizes(ids: Ints) -> Ints:
     """Return how many rows have each row's number. (n_rows,) int64 array."""
     ids = ids if ids.max(initial=0) < SLOTS_OF_A_ROW * len(ids) else pd.factorize(ids)[0]
     return np.bincount(ids)[ids]
-
-
-def _uniqueness_of(names: Columns, coded: Sequence[Ints]) -> Uniqueness:
-    sizes, places = _sizes(keyed(coded)), tuple(range(len(names)))
-    n_alone, largest = int((sizes == 1).sum()), _largest(len(names), len(sizes))
-    below, minimal = {}, {}
-    some = {size: np.zeros(len(sizes), dtype=bool) for size in range(1, largest + 1)}
-    for own, of_own, new in _sets(coded, largest):
-        if len(own) < MOST_COLUMNS:
-            below[own] = [int((of_own < least).sum()) for least in SMALL_CLASSES]
-        some[len(own)] |= new
-        if new.any():
-            minimal[own] = [int(new.sum())]
-    below[places] = [int((sizes < least).sum()) for least in SMALL_CLASSES]
-    return Uniqueness(
-        len(sizes),
-        names,
-        _by_columns(names, below, [f"below {least}" for least in SMALL_CLASSES]),
-        _fewer_without(names, coded, n_alone),
-        _by_columns(names, minimal, ["rows"]),
-        {size: int(own.sum()) for size, own in some.items()},
-    )
 
 
 def _sets(coded: Sequence[Ints], largest: int) -> Iterator[tuple[tuple[int, ...], Ints, Bools]]:

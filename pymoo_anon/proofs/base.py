@@ -12,6 +12,7 @@ from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.fronts.archive import boxes, first_non_dominated, update_boxes
 from pymoo_anon.objectives.bounds import Bounding, SuppressionBudget
 from pymoo_anon.problems.lattice import LatticeProblem
+from pymoo_anon.table.domain_values import real_numbers, spelled
 from pymoo_anon.typing import Array, Bools, Floats, Ints
 
 
@@ -69,10 +70,8 @@ def tolerance(epsilon: Any, n_obj: int | None = None) -> Tolerance:
 
 def _sides(one: Any, given: Any) -> tuple[float, float]:
     share = isinstance(one, str) and one.endswith("%")
-    try:
-        size = float(one[:-1]) / 100 if share else float("nan" if isinstance(one, str | bool) else one)
-    except (TypeError, ValueError, OverflowError):
-        size = float("nan")
+    number = real_numbers(spelled(one[:-1], float) if share else one)
+    size = float(number) / (100 if share else 1) if number.ndim == 0 else float("nan")
     if not 0 <= size < (1 if share else np.inf):
         raise ValueError(
             f'epsilon must be a number that is not negative, a share such as "5%", or one per objective, got {given!r}'

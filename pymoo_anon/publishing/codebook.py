@@ -434,7 +434,7 @@ def _parts_of(name: Name, labels: Any, meanings: Meanings) -> list[list[Meaning]
     known = _labels_of(name, meanings)
     if not known:
         # In CSV a missing value and an empty text are one.
-        empty = [""] if None in texts else ["", None]
+        empty: list[Meaning] = [""] if None in texts else ["", None]
         return [empty if text == "" else [text] for text in texts]
     if NUMBERS in known:
         raise ValueError(f"column {name!r} holds rounded or clipped numbers, of which nothing is certain")
@@ -486,7 +486,7 @@ def _as_written(wanted: frozenset[str | None], texts: Set[str]) -> frozenset[str
         if (one or "").casefold() in ("true", "false"):
             found |= {text for text in texts if text.casefold() == (one or "").casefold()}
         if (day := day_of(one)) is not None:
-            moment = pd.to_datetime(one, errors="coerce")
+            moment = pd.to_datetime(str(one), errors="coerce")
             found |= {text for text in texts if day_of(text) == day and pd.to_datetime(text, errors="coerce") == moment}
         number = None if has_leading_zero(one) else spelled(one, Decimal)
         if isinstance(number, Decimal):

@@ -245,6 +245,6 @@ def _whole(name: str, text: str) -> int:
 def _csv(rows: Sequence[Sequence[str]], separator: str) -> str:
     file = io.StringIO(newline="")
     # A comma in a single column would separate columns.
-    quoting = csv.QUOTE_ALL if len(rows[0]) == 1 else csv.QUOTE_MINIMAL
+    quoting: Any = csv.QUOTE_ALL if len(rows[0]) == 1 else csv.QUOTE_MINIMAL
     csv.writer(file, delimiter=separator, lineterminator="\n", quoting=quoting).writerows(rows)
     return file.getvalue()

@@ -24,9 +24,6 @@ Frame = Any
 #: The column that says for how many rows a distinct one stands.
 COUNT = "rows"
 
-_TEXT_LIKE = (nw.Categorical, nw.Enum)
-_FLOATS = (nw.Float32, nw.Float64)
-
 # Arrow encodes values of these types, and no value of them is NaN.
 _ENCODED = (nw.String, nw.Date, nw.Datetime, nw.Boolean, nw.Decimal)
 
@@ -90,18 +87,25 @@ def opened(frame: Any) -> tuple[Any, list[str]]:
 
 
 def aliased(frame: Any, names: Sequence[Name]) -> tuple[Frame, list[str]]:
-    """Select columns under plain names, as narwhals needs text."""
+    """Select columns under plain names, as narwhals needs text, without the sign of zero."""
     aliases = [f"column {i}" for i in range(len(names))]
     if isinstance(frame, pd.DataFrame):
         places = _columns_at(frame.columns.tolist(), names)
-        return nw.from_native(frame.iloc[:, places].set_axis(aliases, axis="columns")), aliases
+        return _unsigned(nw.from_native(frame.iloc[:, places].set_axis(aliases, axis="columns"))), aliases
     table, known = opened(frame)
     _columns_at(known, names)
     chosen = table.select([nw.col(name).alias(alias) for name, alias in zip(names, aliases, strict=True)])
     if table.implementation.is_ibis() and nw.Duration in (dtypes := chosen.collect_schema().dtypes()):
         spans = [name for name, dtype in zip(names, dtypes, strict=True) if dtype == nw.Duration]
         raise ValueError(f"columns of Ibis must hold no intervals, got {examples(spans)}; cast them to text")
-    return chosen, aliases
+    return _unsigned(chosen), aliases
+
+
+def _unsigned(table: Frame) -> Frame:
+    """Return a frame with 0.0 for -0.0, which would tell two equal rows apart."""
+    floats = [nw.col(name) for name, dtype in table.collect_schema().items() if dtype.is_float()]
+    # polars would leave out an addition of 0.0.
+    return table.with_columns(nw.when(own != 0).then(own).otherwise(own.abs()) for own in floats) if floats else table
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,7 @@ class Renamed:
 
 
 def renamed(frame: Any) -> Renamed:
-    """Return a frame under plain names, without categories, index and the sign of zero."""
+    """Return a frame under plain names, without categories and index."""
     if isinstance(frame, Renamed):
         return frame
     names = frame.columns.tolist() if isinstance(frame, pd.DataFrame) else opened(frame)[1]
@@ -149,8 +153,8 @@ def renamed(frame: Any) -> Renamed:
     if isinstance(frame, pd.DataFrame):
         columns = {alias: _without_categories(column) for alias, column in table.to_native().items()}
         table = nw.from_native(pd.DataFrame(columns, copy=False))
-    plain = [_plain(column, dtype) for column, dtype in table.collect_schema().items()]
-    return Renamed(table.with_columns(plain), tuple(names), type(frame))
+    texts = [as_text(name) for name, own in table.collect_schema().items() if isinstance(own, nw.Categorical | nw.Enum)]
+    return Renamed(table.with_columns(texts) if texts else table, tuple(names), type(frame))
 
 
 def missing(frame: Frame, column: str) -> Any:
@@ -158,7 +162,7 @@ def missing(frame: Frame, column: str) -> Any:
     gap = nw.col(column).is_null()
     # SQLite stores "not a number" as null, and has no function for it.
     is_sqlite = frame.implementation.is_ibis() and frame.to_native().get_backend().name == "sqlite"
-    has_nan = isinstance(frame.collect_schema()[column], _FLOATS) and not is_sqlite
+    has_nan = frame.collect_schema()[column].is_float() and not is_sqlite
     return gap | nw.col(column).is_nan() if has_nan else gap
 
 
@@ -385,13 +389,6 @@ def _key(column: pd.Series) -> Any:
     if pd.api.types.infer_dtype(column) in _ALIKE:
         return pd.factorize(column)[0]
     return pd.factorize(column.map(lambda value: (type(value), str(value))))[0]
-
-
-def _plain(column: str, dtype: Any) -> Any:
-    if isinstance(dtype, _TEXT_LIKE):
-        return as_text(column)
-    # -0.0 equals 0.0, and would tell two equal rows apart.
-    return nw.col(column) + nw.lit(0.0, dtype) if isinstance(dtype, _FLOATS) else nw.col(column)
 
 
 def _without_categories(column: pd.Series) -> pd.Series:

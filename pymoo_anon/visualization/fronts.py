@@ -23,7 +23,7 @@ from pymoo_anon._files import replaced
 from pymoo_anon._messages import counted, examples, number, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import lost
-from pymoo_anon.problems.base import AnonymizationProblem, check_kind
+from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.lattice import LatticeProblem, layer_sizes
 from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
@@ -164,7 +164,6 @@ def plot_front(
         ValueError: The front is empty, or an axis is no objective.
         OSError: The file cannot be written.
     """
-    check_kind(problem)
     front = problem.front(res)
     if len(front) == 0:
         raise ValueError("res must have a front, got none: the search found nothing that satisfies all constraints")

@@ -167,7 +167,7 @@ def test_values_of_every_type_come_back_as_they_were(tmp_path, value):
     assert write_search(problem.front([[0], [1]]), path)
 
     class Roles:
-        sensitive, label, person = ("s",), None, None
+        roles = ("s",), None, None
 
     again = read_search(path.read_bytes(), Roles).table
     assert repr(again.domain_of("s")) == repr(problem.table.domain_of("s"))

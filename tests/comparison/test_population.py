@@ -384,10 +384,11 @@ def test_large_domains_are_sorted(monkeypatch, slots):
         assert counted(frame, NAMES) == plain(rows.tolist(), NAMES, 3)
 
 
-def test_keys_that_outgrow_64_bits_are_numbered_anew():
+def test_keys_that_outgrow_64_bits_are_numbered_anew(monkeypatch):
     rows = np.arange(40)[:, np.newaxis] // np.array([1, 2, 3, 4])
     wide = [np.unique(own, return_inverse=True)[1] * 2**28 for own in rows.T]
-    found = uniques._uniqueness_of(tuple(NAMES), wide)
+    monkeypatch.setattr(uniques, "_coded", lambda *_: wide)
+    found = uniqueness(None, NAMES)
     assert found.added.to_dict() == plain(rows.tolist(), NAMES, 3)[3]
     assert found.with_minimal == plain(rows.tolist(), NAMES, 3)[2]
     # Numbers of rows may be as large as their products. Four times 2^62 is nothing in 64 bits.

@@ -177,22 +177,10 @@ def test_a_number_is_found_in_another_spelling_unless_its_own_is_there():
         assert guaranteed_counts(pd.DataFrame({"told": told}), {}, {"told": asked}) == n
 
 
-def test_a_label_is_no_value():
-    """Refuse the label of several values, which no row has as its value."""
-    towns = Hierarchy([["Bonn", "Köln", "Ulm"], ["Bonn", "Rhein", "Ulm"], ["*"] * 3])
-    frame = pd.DataFrame({"town": ["Bonn", "Rhein", "*"]})
-    with pytest.raises(ValueError, match="where must ask 'town' for values, got labels of several: 'Rhein'"):
-        guaranteed_counts(frame, {"town": towns}, {"town": ["Ulm", "Rhein"]})
-    assert guaranteed_counts(frame, {"town": towns}, {"town": ["Bonn", "Essen"]})[:2] == (1, 2)
-
-
 @pytest.mark.parametrize("kind", [list, set, np.array, pd.Series, dict.fromkeys, iter])
 def test_any_collection_of_values_is_one(kind):
-    hierarchies = {"age": Hierarchy.flat([1, 2, 3])}
-    rows = pd.DataFrame({"age": ["1", "2", "3", "*"]})
-    assert guaranteed_counts(rows, hierarchies, {"age": kind([1, 3])}) == guaranteed_counts(
-        rows, hierarchies, {"age": (1, 3)}
-    )
+    rows, ages = pd.DataFrame({"age": ["1", "2", "3", "*"]}), {"age": Hierarchy.flat([1, 2, 3])}
+    assert guaranteed_counts(rows, ages, {"age": kind([1, 3, 5])}) == guaranteed_counts(rows, ages, {"age": (1, 3)})
 
 
 TOWNS = ["Bonn", "Cologne", "Paris", "a, b"]

@@ -22,6 +22,7 @@ from pandas.testing import assert_frame_equal
 from persons import AGES, FRAMES, PERSONS, QUASI, SEXES, cells, contents, persons
 from strategies import at_levels
 
+from pymoo_anon.comparison import inference
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, SquaredClassSizes
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import release
@@ -38,6 +39,16 @@ def test_persons_that_are_missing_are_refused_dropped_or_kept():
     kept = Microdata.from_frame(frame, QUASI, person="patient", missing="keep")
     assert kept.domain_of("patient") == ("p1", "p2", "p3", None)
     assert kept.tuples.totals("patient").tolist() == [2, 1, 1, 2]
+
+
+def test_zero_has_no_sign():
+    table = pa.table({"q": ["a"] * 3, "s": [0.0, -0.0, 1.0]})
+    for frame in (table, pl.from_arrow(table), table.to_pandas(types_mapper=pd.ArrowDtype)):
+        own = Microdata.from_frame(frame, {"q": Hierarchy.flat("a")}, "s")
+        assert own.domain_of("s") == (0.0, 1.0)
+        assert inference(frame, "q", "s")["share"].tolist() == [2 / 3]
+        made = release(frame, LatticeProblem(own, [KAnonymity()]), [0]).frame
+        assert [str(value) for value in made["s"].to_numpy()] == ["0.0", "0.0", "1.0"]
 
 
 def test_the_names_of_columns_may_be_numbers_or_tuples():

@@ -107,10 +107,8 @@ class TCloseness(_FromTable):
         elif not isinstance(self.distance, str):
             places = self._places(values)
             if unknown := [value for value, place in zip(values, places, strict=True) if place < 0]:
-                given = examples(getattr(self.distance, "domain", self.distance))
-                raise ValueError(
-                    f"distance must have all values of column {self.column!r}, got {given} without {examples(unknown)}"
-                )
+                told = f"{examples(getattr(self.distance, 'domain', self.distance))} without {examples(unknown)}"
+                raise ValueError(f"distance must have all values of column {self.column!r}, got {told}")
 
     def of_classes(self, classes: EquivalenceClasses) -> Floats:
         own, (levels, n_places) = self._compared(classes), self.scale(classes.tuples)
