@@ -85,15 +85,8 @@ def evidence(
         "settings": _settings(problem),
         "search": {**dict.fromkeys(_SHAPE["search"]), **facts},
         "reproduce": list(search.get("commands", [])),
-        "software": {
-            "packages": {"pymoo_anon": pymoo_anon.__version__, **{name: version(name) for name in _PACKAGES}},
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-        },
-        "checksums": {
-            kind: {column_name(name): own for name, own in checksums.get(kind, {}).items()}
-            for kind in (*_FILES, *checksums)
-        },
+        "software": _software(),
+        "checksums": {kind: _column_names(checksums.get(kind, {})) for kind in (*_FILES, *checksums)},
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **told_of(problem, released, _conditions(choice)),
         "earlier": _earlier(problem) if earlier is None else [{"point": None, **one} for one in earlier],
@@ -102,6 +95,10 @@ def evidence(
     }
     check_content(content, "evidence")
     return content
+
+
+def _column_names(checksums: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {column_name(name): own for name, own in checksums.items()}
 
 
 def _table(table: Microdata) -> dict[str, Any]:
@@ -187,6 +184,14 @@ def _joint(problem: AnonymizationProblem, choice: Choice, released: Release) -> 
         return None
     _, own = decoded_point(problem, choice, released.recoding)
     return together([*before, own], problem.table).as_record()
+
+
+def _software() -> dict[str, Any]:
+    return {
+        "packages": {"pymoo_anon": pymoo_anon.__version__, **{name: version(name) for name in _PACKAGES}},
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
 
 
 def told_of(problem: AnonymizationProblem, released: Release, promised: Sequence[str] | None = None) -> dict[str, Any]:

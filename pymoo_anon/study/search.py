@@ -264,9 +264,8 @@ class Run:
         problem, asked = self.problem, self.settings.require
         if len(found.front) == 0:
             journal.remove()
-        if len(found.front) == 0 and isinstance(problem, LocalRecodingProblem):
-            raise ValueError(f"no local recoding found satisfies {' and '.join(asked)}; require less")
-        if len(found.front) == 0:
+            if isinstance(problem, LocalRecodingProblem):
+                raise ValueError(f"no local recoding found satisfies {' and '.join(asked)}; require less")
             among = "in the lattice" if found.front.certified else f"among the {problem.n_unique:,} that were visited"
             raise ValueError(
                 f"no generalization {among} satisfies {' and '.join(asked) or 'the limit of suppression'}; "

@@ -233,7 +233,7 @@ class Tried(Invocation):
     name: str = option(..., "A name.", argument=True)
     n: int = option(3, "A number.", least=1, in_file=True)
     share: float | None = option(None, "A share.", in_file=True)
-    names: list[str] = option([], "Names.", flag="--a-name")
+    a_name: list[str] = option([], "Names.")
     fast: bool = option(False, "Soon.", in_file=True, recorded=False)
     mode: str = option("auto", "A mode.", choices=("auto", "other"), in_file=True, idle=("x",))
     folder: Path = option(Path("here"), "A folder.", in_file=True)
@@ -250,11 +250,11 @@ def test_every_type_of_option():
     assert asked_for("a") == Tried(name="a", given=frozenset({"name"}))
     arguments = ["a", "--n", "4", "--share", "0.5", "--a-name", "b", "--a-name", "c", "--fast", "--folder", "there"]
     made = asked_for(*arguments)
-    assert made == Tried(name="a", n=4, share=0.5, names=["b", "c"], fast=True, folder=Path("there"), given=made.given)
-    assert made.given == {"name", "n", "share", "names", "fast", "folder"}
+    assert made == Tried(name="a", n=4, share=0.5, a_name=["b", "c"], fast=True, folder=Path("there"), given=made.given)
+    assert made.given == {"name", "n", "share", "a_name", "fast", "folder"}
     assert "--no-fast" in asked_for("a", "--no-fast")
     assert record_of(made) == {
-        **{"name": "a", "n": 4, "share": 0.5, "names": ["b", "c"], "mode": "auto", "folder": Path("there")}
+        **{"name": "a", "n": 4, "share": 0.5, "a_name": ["b", "c"], "mode": "auto", "folder": Path("there")}
     }
     assert list(file_keys(Tried)) == ["n", "share", "fast", "mode", "folder"]
 
