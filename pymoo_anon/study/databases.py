@@ -111,7 +111,7 @@ def _typed_column(column: pd.Series) -> pd.Series:
         return column.astype("Float64")
     if kind in ("boolean", "datetime", "date", "time"):
         return column.astype("boolean") if kind == "boolean" else column
-    return column.map(str, na_action="ignore").astype("str")
+    return column.map(str, na_action="ignore").astype("string")
 
 
 @contextmanager
