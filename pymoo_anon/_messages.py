@@ -47,8 +47,8 @@ def in_order(name: str, given: Any, kind: Any = ()) -> list[Any]:
     """Return the members of a list or its like, in their order."""
     if isinstance(given, kind):
         raise TypeError(f"{name} must be a list of them, got {given!r}; [{given!r}] is one")
-    if isinstance(given, Set | Mapping | str) or not isinstance(given, Iterable):
-        raise TypeError(f"{name} must be a list, got {given!r:.80}")
+    if isinstance(given, Set | Mapping) or hasattr(given, "iterrows") or not isinstance(given, Iterable):
+        raise TypeError(f"{name} must be a list, got {plain(f'{given!r:.80}')}")
     return list(given)
 
 
