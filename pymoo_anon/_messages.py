@@ -49,8 +49,8 @@ def in_order(name: str, given: Any, kind: Any = (), words: str = "") -> list[Any
     if isinstance(given, kind):
         shown = " ".join(f"{given!r:.80}".split())
         raise TypeError(f"{name} must be a list of them, got {shown}; [{shown}] is one")
-    if isinstance(given, Set | Mapping | str) or not isinstance(given, Iterable):
-        raise TypeError(f"{name} must be a list, got {given!r:.80}")
+    if isinstance(given, Set | Mapping) or hasattr(given, "iterrows") or not isinstance(given, Iterable):
+        raise TypeError(f"{name} must be a list, got {plain(f'{given!r:.80}')}")
     members = list(given)
     if wrong := [one for one in members if words and not isinstance(one, kind)]:
         raise TypeError(f"{name} must be {words}, got {wrong[0]!r}")
