@@ -61,7 +61,7 @@ def bytes_of(path: Path, most: int = -1) -> bytes:
 
 
 def is_simple(path: Path, separator: str, n_fields: int) -> bool:
-    """Tell whether a file in UTF-8 has so many fields in each line, at least two, and no quotes."""
+    """Tell whether lines in UTF-8 have so many fields, at least two, and no quotes."""
     others = bytes({*range(256)} - {*b'\n\r"\0', ord(separator)})
     with unpacked(path) as file, suppress(UnicodeDecodeError):
         block = file.readline(_BLOCK_BYTES)
