@@ -181,17 +181,7 @@ def _other_rows_in_memory(recoding: Recoding, names: Sequence[Name], written: Re
         for n, found in zip(names, (there[written.alias(name)] for name in written.names), strict=True)
     )
     n_given = weights * (kept | (recoding.suppressed == "mark"))
-    return _n_other(keyed(columns), n_given, n_there)
-
-
-def _n_other(keys: Ints, n_given: Ints, n_there: Ints) -> int:
-    """Count the rows that only one of two tables has."""
-    if len(n_there) == n_there.sum() == n_given.sum():
-        # Numbers are sorted much faster than grouped.
-        given, there = np.repeat(keys[: len(n_given)], n_given), keys[len(n_given) :]
-        if np.array_equal(np.sort(given), np.sort(there)):
-            return 0
-    rest = np.bincount(pd.factorize(keys)[0], np.append(n_given, -n_there))
+    rest = np.bincount(pd.factorize(keyed(columns))[0], np.append(n_given, -n_there))
     return int(max(rest.clip(min=0).sum(), (-rest).clip(min=0).sum()))
 
 

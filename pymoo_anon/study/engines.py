@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
@@ -185,20 +185,18 @@ def _is_plain(path: Path, dialect: Dialect) -> bool:
     """
     if delimited.is_simple(path, dialect.separator, len(dialect.names)):
         return True
-    if delimited.has_nul(path):
-        return False
     sign = re.escape(dialect.separator)
-    field = f'(?:[^"\r{sign}]*|"(?:[^"\r]|"")*")'
+    field = f'(?:[^"\r\\x00{sign}]*|"(?:[^"\r\\x00]|"")*")'
     # A regular expression repeats something up to 1,000 times.
     whole, rest = divmod(len(dialect.names) - 1, 1000)
     row = f"(?:{field}{sign}){{1000}}" * whole + f"(?:{field}{sign}){{{rest}}}{field}"
     is_row = f'regexp_full_match("column 0", {_quoted(row)})'
-    try:
-        lines = _read_csv(path, "", "", 1, False)
+    with suppress(import_module("duckdb").Error):
+        # No text holds this sign.
+        lines = _read_csv(path, "\uffff", "", 1, False)
         ((is_plain,),) = lines.aggregate(f"bool_and(coalesce({is_row}, false))").fetchall()
-    except import_module("duckdb").Error:
-        return False
-    return bool(is_plain)
+        return bool(is_plain)
+    return False
 
 
 @contextmanager
@@ -209,16 +207,13 @@ def _as_utf8(path: Path, encoding: str | None) -> Iterator[Path | None]:
         yield path
         return
     with TemporaryDirectory() as folder:
-        copy = Path(folder, "copy.csv")
+        copy, right = Path(folder, "copy.csv"), None
         with delimited.unpacked(path) as file, copy.open("w", encoding="utf-8", newline="") as out:
             file.read(len(mark))
-            is_right = True
-            try:
-                with io.TextIOWrapper(file, known, newline="") as text:
-                    shutil.copyfileobj(text, out, _HEAD)
-            except UnicodeDecodeError:
-                is_right = False
-        yield copy if is_right else None
+            with suppress(UnicodeDecodeError), io.TextIOWrapper(file, known, newline="") as text:
+                shutil.copyfileobj(text, out, _HEAD)
+                right = copy
+        yield right
 
 
 def _even_rows(path: Path, dialect: Dialect, encoding: str | None) -> Iterator[list[str]]:

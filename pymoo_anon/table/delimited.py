@@ -60,14 +60,8 @@ def bytes_of(path: Path, most: int = -1) -> bytes:
     return data
 
 
-def has_nul(path: Path) -> bool:
-    """Tell whether a file holds a NUL."""
-    with unpacked(path) as file:
-        return any(b"\0" in block for block in iter(lambda: file.read(_BLOCK_BYTES), b""))
-
-
 def is_simple(path: Path, separator: str, n_fields: int) -> bool:
-    """Tell whether a file in UTF-8 has so many fields in each line, at least two, and no quotes."""
+    """Tell whether lines in UTF-8 have so many fields, at least two, and no quotes."""
     others = bytes({*range(256)} - {*b'\n\r"\0', ord(separator)})
     with unpacked(path) as file, suppress(UnicodeDecodeError):
         block = file.readline(_BLOCK_BYTES)

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import hashlib
 import io
 import json
 import warnings
@@ -12,7 +13,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 from persons import cells
 
@@ -26,8 +27,7 @@ NASTY = json.loads(Path(__file__).with_name("nasty.json").read_text(encoding="ut
 #: Files that are wrong beside those of refusals.txt.
 WRONG = {
     "a NUL": "a,b\n1,x\0y\n",
-    "a NUL at the end": "a,b\n1,2\0\n",
-    "blanks after a quote": 'a,b\n1,"2" \n',
+    "a short row without an end": "a,b\n1,2\n3",
     "after a quote": 'a,b\n1,"2"x\n',
 }
 
@@ -90,7 +90,6 @@ def test_spark_agrees(tmp_path):
                 opened(path, "spark")
 
 
-@example("a,a\na", False)
 @given(
     st.sampled_from(['a,"\n', 'a,"\n\r;é', 'a ,"\r\n\0', "a,\n", ["a", ",", "\n", "\r\n", "\0"]]).flatmap(
         lambda signs: st.lists(st.sampled_from(signs), max_size=14).map("".join)
@@ -120,12 +119,15 @@ def test_a_file_that_is_written_as_usual_is_plain(tmp_path_factory, rows, end):
 
 
 @pytest.mark.parametrize("n_fields", [1000, 1001, 2001])
-def test_lines_of_very_many_fields_may_be_plain(tmp_path, n_fields):
+def test_lines_of_very_many_fields_may_be_plain(tmp_path, monkeypatch, n_fields):
     path = tmp_path / "file.csv"
     path.write_text(",".join(map(str, range(n_fields))) + "\n" + '"",' * (n_fields - 1) + "\n")
     dialect = dialect_of(path, None)
     assert engines._is_plain(path, dialect)
     assert not engines._is_plain(path, dialect._replace(names=dialect.names[:-1]))
+    path.write_bytes(b"1," * (n_fields - 1) + b"1\r\n")
+    monkeypatch.setattr(engines, "_read_csv", None)
+    assert engines._is_plain(path, dialect)
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -148,9 +150,8 @@ def test_separator_and_encoding_are_recognised(tmp_path, separator, encoding):
 
 def test_a_wrong_row_far_behind_the_head_is_named(tmp_path):
     path = tmp_path / "file.csv"
-    for wrong in ("3", "3,4,", '3,"4" ', "3,4\0", "é,4"):
-        encoding = "latin-1" if wrong.startswith("é") else "utf-8"
-        path.write_bytes(("a,b\n" + "1,2\n" * 300_000 + wrong + "\n").encode(encoding))
+    for wrong in (b"3", b"3,4,", b'3,"4" ', b"3,4\0", b"\xe9,4"):
+        path.write_bytes(b"a,b\n" + b"1,2\n" * 300_000 + wrong + b"\n")
         with pytest.raises(ValueError, match=r"300,?002"):
             opened(path)
 
@@ -247,8 +248,6 @@ def test_few_rows_are_hashed_where_they_join_many_of_a_file(tmp_path):
 
 
 def test_a_checksum_is_read_in_blocks(tmp_path):
-    import hashlib
-
     path = tmp_path / "file"
     path.write_bytes(bytes(range(256)) * 9000)
     assert checksum(path) == hashlib.sha256(path.read_bytes()).hexdigest()
