@@ -414,10 +414,10 @@ class Column(NamedTuple):
         return middle[self.cells]
 
 
-def by_group(groups: Ints) -> list[Ints]:
-    """Return the places in each group that occurs, ascending."""
-    order = np.argsort(groups, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+def places_by_number(numbers: Ints) -> list[Ints]:
+    """Return the places of each number that occurs, ascending."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
 
 
 def groups_of(classes: EquivalenceClasses, j: int) -> Column:

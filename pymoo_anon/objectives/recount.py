@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from pymoo_anon._messages import examples, repeated
-from pymoo_anon.engine.classes import by_group
 from pymoo_anon.table.domain_values import Name, label_text
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, LocalGeneralization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
@@ -93,6 +92,12 @@ def _labels_of_nodes(name: Name, hierarchy: Hierarchy) -> Labels:
                 )
     levels = [level for _, level in known.values()]
     return Labels(list(known), [places for places, _ in known.values()], levels, len(hierarchy.domain), "hierarchy")
+
+
+def by_group(groups: Ints) -> list[Ints]:
+    """Return the places in each group that occurs, ascending."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
 
 
 #: The result of a recount: exact, or a float.

@@ -21,8 +21,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from pymoo_anon._messages import examples, listed, one_of
-from pymoo_anon.engine.classes import EquivalenceClasses, by_group, groups_of
-from pymoo_anon.objectives.recount import MISSING, combinations
+from pymoo_anon.engine.classes import EquivalenceClasses, groups_of
+from pymoo_anon.objectives.recount import MISSING, by_group, combinations
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
 from pymoo_anon.problems.lattice import LatticeProblem

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import one_of
-from pymoo_anon.engine.classes import by_group
+from pymoo_anon.engine.classes import places_by_number
 from pymoo_anon.recoding.bottom_up import bottom_up, grow
 from pymoo_anon.recoding.moves import Classes, fill, relocate, repair
 from pymoo_anon.recoding.neighbourhood import improved_classes
@@ -120,7 +120,7 @@ def recode_parts(trees: Trees, tests: Requirements, *ways: Any) -> Ints32:
     """Return cells in which each part is recoded alone. One that breaks a requirement stays whole."""
     parts = trees.parts
     cells = trees.released(cells_of_classes(trees, parts, int(parts.max()) + 1)[parts])
-    holds = [own for own in by_group(parts) if tests.subset(own).keeps_whole(trees.rows[own])]
+    holds = [own for own in places_by_number(parts) if tests.subset(own).keeps_whole(trees.rows[own])]
     return recode_some(trees, tests, np.sort(np.concatenate(holds)), cells, *ways) if holds else cells
 
 
@@ -170,12 +170,12 @@ def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
         large = sizes > size
         ends = np.cumsum(np.where(large, 0, sizes))
         pack_of = np.where(large, len(parts) + np.arange(len(sizes)), (ends - sizes) // size)
-        packs = [(own, large[parts[own[0]]]) for own in by_group(pack_of[parts])]
+        packs = [(own, large[parts[own[0]]]) for own in places_by_number(pack_of[parts])]
         split = [(own, _blocks(trees.subset(own), k, size) if one else [np.arange(len(own))]) for own, one in packs]
         return [own[block] for own, blocks in split for block in blocks]
     # No block is much smaller than the others, so that few tuples end where they do not belong.
     least = max(k, int(trees.rows.mean() * size / 4))
-    return by_group(top_down(trees, least, enough=size))
+    return places_by_number(top_down(trees, least, enough=size))
 
 
 def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints]) -> Ints:
