@@ -72,7 +72,8 @@ def condition(name: str, frame: pd.DataFrame, rng: np.random.Generator):
     """Return a random condition, and the rows that meet it."""
     values = frame[name]
     if name == "born":
-        low, high = sorted(rng.choice(["2001-01-01", "2001-02-03", "2001-05-01", "2002-01-01", "2003-02-01"], 2))
+        days = ["2001-01-01", "2001-02-03", "2001-05-01", "2002-01-01", "2003-02-01"]
+        low, high = sorted(rng.choice(days, 2).tolist())
         return pd.Interval(pd.Timestamp(low), pd.Timestamp(high), closed="both"), (values >= low) & (values <= high)
     if name in ("city", "children") and rng.random() < 0.6:
         domain = QUASI_IDENTIFIERS[name].domain

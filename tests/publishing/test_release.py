@@ -529,7 +529,8 @@ def test_columns_of_lists_are_held_against_the_original(lazy):
 def test_a_release_of_pandas_takes_no_memory_that_it_can_do_without():
     frame = pd.DataFrame({"q": [17, 17, 18, 18] * 3, "town": "Bonn", "s": [*"abab"] * 3})
     plain = renamed(frame).frame.to_native()
-    assert np.shares_memory(plain["column 0"], frame["q"])
+    # pandas 2 copies on every renaming.
+    assert pd.__version__ < "3" or np.shares_memory(plain["column 0"], frame["q"])
     assert frames.rows_of(renamed(frame).frame)[1].strides == (0,)
     towns = {"q": Hierarchy.flat([17, 18, 19]), "town": Hierarchy.flat(["Bonn"])}
     problem = LatticeProblem(Microdata.from_frame(frame, towns, "s"), [KAnonymity()])
