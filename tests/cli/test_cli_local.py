@@ -114,8 +114,8 @@ def test_a_refinement_that_is_worse_is_one_sentence_and_writes_nothing(project):
 def test_a_refined_release_its_evidence_and_its_codebook_share_one_recoding(project, monkeypatch):
     project(suppression=0.05)
     run("search", "mine.toml")
-    made, recode = [], refining.recode
-    monkeypatch.setattr(refining, "recode", lambda *given: made.append(given[3]) or recode(*given))
+    made, recode = [], refining.recode_some
+    monkeypatch.setattr(refining, "recode_some", lambda *given: made.append(given[-1]) or recode(*given))
     run("pick", "mine.toml", "--require", "k>=3")
     for name, *options in (("release", "--local"), ("verify",), ("report",)):
         made.clear()

@@ -63,7 +63,7 @@ def test_a_search_that_is_interrupted_after_its_work_leaves_its_journal_alone(mo
 @pytest.mark.parametrize("algorithm", ["pls", "pbgea", "nsga2", "bnb", "exhaustive"])
 def test_what_was_found_until_ctrl_c_is_written(monkeypatch, algorithm):
     @contextmanager
-    def interrupting(words):
+    def interrupting(words, moves=None):
         seen = []
 
         def show(told):

@@ -445,4 +445,4 @@ def test_what_was_asked_of_truth_values_is_not_answered_for_numbers():
     truths, numbers = one_class_each([[True, False]]), one_class_each([[1, 0]])
     for order, own, other in (([0, 1], numbers, truths), ([False, True], truths, numbers)):
         TCloseness("s", order).check(own)
-        assert "lacks " in refused(ValueError, lambda other=other, order=order: TCloseness("s", order).check(other))
+        assert " without " in refused(ValueError, lambda other=other, order=order: TCloseness("s", order).check(other))
