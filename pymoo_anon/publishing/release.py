@@ -289,7 +289,7 @@ class Recoded:
             source = source.grouped()
         # The codes of the distinct tuples are in memory, so as many rows fit, too.
         fits = self._are_few or table.n_rows <= table.tuples.codes.size
-        return replace(source, frame=frames.fetched(source.frame) if fits else frames.held(source.frame))
+        return replace(source, frame=frames.in_memory(source.frame) if fits else frames.held(source.frame))
 
     def _counted(self, written: Renamed) -> tuple[pd.DataFrame, bool]:
         if [*map(str, written.names)] != [*map(str, self._released)]:

@@ -214,13 +214,21 @@ def held(frame: Frame) -> Frame:
 
 
 def fetched(frame: Frame) -> Frame:
-    """Fetch all rows of a frame into memory, in Arrow where they are quick to encode."""
+    """Fetch all rows of a frame into memory."""
+    if not isinstance(frame, nw.LazyFrame):
+        return frame
+    kind = frame.implementation
+    if kind.is_polars():
+        return frame.collect()
     # pyarrow holds texts without an object for each. pandas is surely installed.
-    backend: Any = "pandas" if find_spec("pyarrow") is None else "pyarrow"
-    is_polars = frame.implementation.is_polars()
-    if isinstance(frame, nw.LazyFrame):
-        return frame.collect("polars" if is_polars and backend == "pandas" else backend)
-    return nw.from_native(frame.to_arrow(), eager_only=True) if is_polars and backend == "pyarrow" else frame
+    return frame.collect("pandas" if find_spec("pyarrow") is None else "pyarrow")
+
+
+def in_memory(frame: Frame) -> Frame:
+    """Fetch all rows of a frame, in Arrow where they are quick to encode."""
+    own = fetched(frame)
+    is_encoded = not own.implementation.is_polars() or find_spec("pyarrow") is None
+    return own if is_encoded else nw.from_native(own.to_arrow(), eager_only=True)
 
 
 def totals(frame: Frame, **expressions: Any) -> list[int]:
@@ -259,7 +267,7 @@ def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) 
 
 def rows_of(frame: Frame) -> tuple[Frame, Ints]:
     """Fetch all rows of a frame with their counts."""
-    own = fetched(frame)
+    own = in_memory(frame)
     # Ones take no memory.
     return own, own[COUNT].to_numpy().astype(np.int64) if _counts(own) else np.broadcast_to(np.int64(1), len(own))
 
@@ -326,7 +334,7 @@ def at_hand(frame: Any) -> Any:
     dtypes = dict(table.collect_schema())
     if totals(table, n=nw.len())[0] * len(dtypes) > _FEW_CELLS:
         return table.to_native()
-    own = fetched(table)
+    own = in_memory(table)
     return pd.DataFrame({name: _python_values(own[name], dtype) for name, dtype in dtypes.items()})
 
 

@@ -25,7 +25,7 @@ from pymoo_anon.publishing import RecountError, release
 from pymoo_anon.publishing.release import recode, said_of, uniqueness_of
 from pymoo_anon.publishing.verify import check_rows
 from pymoo_anon.table import Hierarchy, Microdata, frames
-from pymoo_anon.table.frames import fetched, renamed
+from pymoo_anon.table.frames import in_memory, renamed
 
 K, L = KAnonymity(), DistinctLDiversity("diagnosis")
 ANYWAY = "it is only a test"
@@ -184,7 +184,7 @@ COUNTED = {
 
 @pytest.mark.parametrize("engine", FRAMES)
 @pytest.mark.parametrize("name", COUNTED)
-def test_rows_fetched_are_counted_as_their_engine_counts_them(name, engine):
+def test_rows_in_memory_are_counted_as_their_engine_counts_them(name, engine):
     values, unique = COUNTED[name]
     if (name, engine) == ("whole", "pandas"):
         # A float cannot hold the first two.
@@ -193,7 +193,7 @@ def test_rows_fetched_are_counted_as_their_engine_counts_them(name, engine):
     frame = renamed(FRAMES[engine](pa.table({"q": ["1", "1", "2", "2", "2"], name: values})))
     # Arrow cannot group lists.
     grouped = [] if (name, engine) == ("many", "pyarrow") else [frame.grouped()]
-    for own in (frame, replace(frame, frame=fetched(frame.frame)), *grouped):
+    for own in (frame, replace(frame, frame=in_memory(frame.frame)), *grouped):
         found = uniqueness_of(own, columns).set_index("columns")
         assert found.loc["kept columns"].tolist() == [unique, 5]
 
