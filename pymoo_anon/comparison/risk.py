@@ -72,7 +72,7 @@ def _pairs(
     if len(found.weights) == 0:
         raise ValueError("frame must have at least one row, got none")
     rows = pd.DataFrame({number: found.columns[name] for number, name in enumerate(names)})
-    classes = rows.groupby(list(rows), dropna=False, sort=False)
+    classes = rows.groupby(list(rows), dropna=False, sort=False, observed=True)
     pairs = pd.DataFrame({"class": classes.ngroup(), "value": found.columns[other], "n": found.weights})
     return pairs, pd.MultiIndex.from_frame(classes.head(1), names=names)
 
