@@ -414,12 +414,6 @@ class Column(NamedTuple):
         return middle[self.cells]
 
 
-def places_by_number(numbers: Ints) -> list[Ints]:
-    """Return the places of each number that occurs, ascending."""
-    order = np.argsort(numbers, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
-
-
 def groups_of(classes: EquivalenceClasses, j: int) -> Column:
     """Return the groups of a quasi-identifier, and the group of each class."""
     a, b = classes.tuples.offsets[j : j + 2]

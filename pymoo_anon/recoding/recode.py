@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from pymoo_anon._messages import one_of
-from pymoo_anon.engine.classes import places_by_number
 from pymoo_anon.recoding.bottom_up import bottom_up, grow
 from pymoo_anon.recoding.moves import Classes, fill, relocate, repair
 from pymoo_anon.recoding.neighbourhood import improved_classes
 from pymoo_anon.recoding.top_down import RULES, top_down
-from pymoo_anon.recoding.trees import Requirements, Trees, cells_of_classes
+from pymoo_anon.recoding.trees import Requirements, Trees, cells_of_classes, places_by_number
 from pymoo_anon.typing import Array, Ints, Ints32
 
 # A block has about so many distinct tuples, and so many times k rows: smaller ones would be seen in the loss.
@@ -110,14 +109,17 @@ def recode(
 
 
 def recode_some(trees: Trees, tests: Requirements, chosen: Ints, cells: Array, *ways: Any) -> Ints32:
-    """Return cells in which some tuples, (n,) int64 ascending, are recoded alone, in ways as of `recode`."""
+    """Recode some tuples alone, and return all cells.
+
+    `chosen` are their places in the trees, (n,) int64 ascending. `ways` are further arguments of `recode`.
+    """
     part, made = trees.subset(chosen)._replace(places=np.arange(len(chosen))), cells.astype(np.int32)
     made[trees.places[chosen]] = recode(part, tests.subset(chosen), *ways)
     return made
 
 
 def recode_parts(trees: Trees, tests: Requirements, *ways: Any) -> Ints32:
-    """Return cells in which each part is recoded alone. One that breaks a requirement stays whole."""
+    """Recode each part alone, and return all cells. A part that breaks a requirement stays whole."""
     parts = trees.parts
     cells = trees.released(cells_of_classes(trees, parts, int(parts.max()) + 1)[parts])
     holds = [own for own in places_by_number(parts) if tests.subset(own).keeps_whole(trees.rows[own])]
@@ -129,33 +131,32 @@ def _by_sizes(trees: Trees, sizes: Requirements, price: float, method: str, n_th
     if method in RULES:
         return top_down(trees, sizes.k, price, method=method)
     trees, group_of = trees.narrowed(sizes.k)
-    few = sizes.k * _RETRIED > trees.rows.sum() and not trees.parts.any()
+    if sizes.k * _RETRIED > trees.rows.sum() and not trees.parts.any():
+        return _few_classes(trees, sizes, price, n_threads)[group_of]
     size = max(_BLOCK_TUPLES, int(_ROWS_OF_K * sizes.k / trees.rows.mean()))
     blocks = _blocks(trees, sizes.k, size)
-    recoded = partial(_recoded, sizes=sizes, price=price, few=few, n_threads=n_threads if len(blocks) == 1 else 1)
+    recoded = partial(_recoded_block, sizes=sizes, price=price, n_threads=n_threads if len(blocks) == 1 else 1)
     with ThreadPoolExecutor(n_threads) as pool:
         made = list(pool.map(lambda block: recoded(trees.subset(block)), blocks))
     return _laid_out(len(trees.rows), blocks, made)[group_of]
 
 
-def _recoded(trees: Trees, sizes: Requirements, price: float, few: bool, n_threads: int) -> Ints:
-    """Return the classes of a block, of few classes the best of several ways.
+def _few_classes(trees: Trees, sizes: Requirements, price: float, n_threads: int) -> Ints:
+    """Return the best of several ways to a few classes.
 
     Where one class more or less counts, the cheapest cells first are often wrong: larger classes may leave a better
     rest, and a rest of fewer than k rows may be filled up.
     """
-    k, whole, shares = sizes.k, float(trees.costs[trees.offsets[:-1]].sum()), {0.0}
-    if few:
-        # Of the fewest classes each k tries one more share, since the best of all larger k is taken there.
-        shares |= {*_DEARER} if k * FEW <= trees.rows.sum() else {_DEARER[int(str(k)[:2]) % len(_DEARER)]}
+    k, whole = sizes.k, float(trees.costs[trees.offsets[:-1]].sum())
+    # Of the fewest classes each k tries one more share, since the best of all larger k is taken there.
+    shares = _DEARER if k * FEW <= trees.rows.sum() else {0.0, _DEARER[int(str(k)[:2]) % len(_DEARER)]}
     ways = []
     for share in sorted(shares):
         dearer = price + share * k * whole
         in_blocks = partial(_recoded_in_blocks, sizes=sizes, price=dearer, n_threads=n_threads)
-        ways.append(_cubed(trees, k, dearer, in_blocks))
-        ways += [fill(trees, sizes, ways[-1])] if few else []
-    repaired = [repair(trees, sizes, way) for way in ways]
-    best = min(repaired, key=lambda way: Classes.of(trees, sizes, way).loss(price)) if few else repaired[0]
+        class_of = _cubed(trees, k, dearer, in_blocks)
+        ways += [repair(trees, sizes, way) for way in (class_of, fill(trees, sizes, class_of))]
+    best = min(ways, key=lambda way: Classes.of(trees, sizes, way).loss(price))
     return relocate(trees, sizes, best, price, _COMPARED)
 
 
@@ -176,6 +177,12 @@ def _blocks(trees: Trees, k: int, size: int) -> list[Ints]:
     # No block is much smaller than the others, so that few tuples end where they do not belong.
     least = max(k, int(trees.rows.mean() * size / 4))
     return places_by_number(top_down(trees, least, enough=size))
+
+
+def _recoded_block(trees: Trees, sizes: Requirements, price: float, n_threads: int = 1) -> Ints:
+    in_blocks = partial(_recoded_in_blocks, sizes=sizes, price=price, n_threads=n_threads)
+    class_of = _cubed(trees, sizes.k, price, in_blocks)
+    return relocate(trees, sizes, repair(trees, sizes, class_of), price, _COMPARED)
 
 
 def _cubed(trees: Trees, k: int, price: float, of_rest: Callable[[Trees], Ints]) -> Ints:

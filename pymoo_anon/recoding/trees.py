@@ -247,6 +247,12 @@ def widen(cells, r, trees):
     return cost
 
 
+def places_by_number(numbers: Ints) -> list[Ints]:
+    """Return the places of each number that occurs, ascending."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+
+
 def sort_by_cells(keys: Ints32) -> tuple[Ints, Ints, Ints]:
     """Sort rows of cells, and index where their first attributes change.
 
@@ -353,22 +359,24 @@ class Requirements(NamedTuple):
 
     @classmethod
     def of(cls, tuples: DistinctTuples, trees: Trees, k: int, others: Sequence[ColumnRequirement] = ()) -> Requirements:
-        """Build the tests of k rows and other requirements, with the tuples in the order of the trees."""
-        # By what is read, the first value, the value after the last, and the number of levels.
+        """Build the tests of k rows and other requirements, for tuples in the trees' order."""
+        # What tests read alike: its first value, the value after its last, and its number of levels.
         known: dict[Hashable, tuple[int, int, int]] = {}
         read, totals, n_values, none = [], [], 0, np.zeros(0, dtype=np.int64)
         entries: list[tuple[Ints, Ints, Ints]] = [(none, none, none)]
         for one in others:
             column = tuples.columns[one.column]
             groups = np.arange(column.n_values)[np.newaxis] if one.groups is None else one.groups
-            key, begin = (one.column, one.n_places, groups.shape, groups.tobytes()), n_values
-            for own in groups if key not in known else ():
-                rows = np.repeat(np.arange(len(tuples)), np.diff(column.starts))
-                entries.append((rows, n_values + own[column.values], column.counts))
-                totals.append(np.zeros(max(int(own.max()) + 1, one.n_places), dtype=np.int64))
-                np.add.at(totals[-1], own, tuples.totals(one.column))
-                n_values += len(totals[-1])
-            read.append(known.setdefault(key, (begin, n_values, len(groups))))
+            key = one.column, one.n_places, groups.shape, groups.tobytes()
+            if key not in known:
+                begin, rows = n_values, np.repeat(np.arange(len(tuples)), np.diff(column.starts))
+                for own in groups:
+                    entries.append((rows, n_values + own[column.values], column.counts))
+                    totals.append(np.zeros(max(int(own.max()) + 1, one.n_places), dtype=np.int64))
+                    np.add.at(totals[-1], own, tuples.totals(one.column))
+                    n_values += len(totals[-1])
+                known[key] = begin, n_values, len(groups)
+            read.append(known[key])
         rows, values, counts = map(np.concatenate, zip(*entries, strict=True))
         by_tuple = np.argsort(rows, kind="stable")
         first, stop, levels = np.array(read, dtype=np.int64).reshape(-1, 3).T.copy()

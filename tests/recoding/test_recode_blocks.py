@@ -150,7 +150,7 @@ def test_small_blocks_try_all_seeds():
         return grow(rest, k, price)
 
     with patch.multiple(blocks, _CUBE_LOOKS=0, _LEFT=100, grow=grown):
-        blocks._recoded(trees, tests, 0.0, False, 1)
+        blocks._recoded_block(trees, tests, 0.0)
     assert len(budgets) > 1
     assert set(budgets) == {blocks._GROWN}
 
@@ -190,7 +190,7 @@ def test_the_work_of_a_block_has_one_bound_for_every_k(k):
     table, trees = random_trees(2, 600, 10, 8)
     n, tests = len(trees.rows), Requirements.of(table.tuples, trees, k)
     with patch.multiple(blocks, _CUBE_LOOKS=20, _GROWN=4000, _LEFT=100, _CLASSES=4):
-        in_cubes, in_growth, n_rounds = looked_at(lambda: blocks._recoded(trees, tests, 0.0, False, 1))
+        in_cubes, in_growth, n_rounds = looked_at(lambda: blocks._recoded_block(trees, tests, 0.0))
     # One cube for all and two in blocks, each of which may end a level of all attributes late.
     assert in_cubes <= 3 * (20 + 10) * n
     # As many looks again make the classes of a round. Its last seed may be of a whole block.
@@ -204,7 +204,7 @@ def test_blocks_of_fewer_than_two_classes_are_one_class_and_nothing_grows():
     k = 200
     tests = Requirements.of(table.tuples, trees, k)
     with patch.multiple(blocks, _CUBE_LOOKS=0, _LEFT=50, _CLASSES=1):
-        in_cubes, in_growth, _ = looked_at(lambda: blocks._recoded(trees, tests, 0.0, False, 1))
+        in_cubes, in_growth, _ = looked_at(lambda: blocks._recoded_block(trees, tests, 0.0))
     assert (in_cubes, in_growth) == (0, 0)
 
 
@@ -249,7 +249,7 @@ def test_what_grows_is_numbered_after_what_the_cube_released():
     table, trees = column(0, 1, 6, 7)
     tests = Requirements.of(table.tuples, trees, 2)
     with patch.object(blocks, "bottom_up", lambda *_, **__: (np.array([0, 0, -1, -1]), False)):
-        assert blocks._recoded(trees, tests, 0.0, False, 1).tolist() == [0, 0, 1, 1]
+        assert blocks._recoded_block(trees, tests, 0.0).tolist() == [0, 0, 1, 1]
 
 
 @pytest.fixture(scope="module")
