@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from decimal import Context, Decimal, localcontext
 from html import escape
 from itertools import islice
-from math import isfinite
+from math import ceil, isfinite
 from numbers import Integral
 from typing import Any
 
@@ -45,7 +45,7 @@ def one_of(name: str, value: Any, choices: Sequence[str]) -> None:
 
 
 def in_order(name: str, given: Any, kind: Any = (), words: str = "") -> list[Any]:
-    """Return the members of a list or its like, in their order. With words for it, all are of a kind."""
+    """Return the members of a list or its like, in their order. With words, all must be of the kind."""
     if isinstance(given, kind):
         shown = " ".join(f"{given!r:.80}".split())
         raise TypeError(f"{name} must be a list of them, got {shown}; [{shown}] is one")
@@ -154,12 +154,14 @@ def magnitude(number: int) -> str:
     return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"
 
 
-def percent(share: float) -> str:
-    """Format a share for people.
+def percent(share: float, is_limit: bool = False) -> str:
+    """Format a share for people. A limit is rounded up, so that it holds as it is told.
 
-    >>> percent(0.149), percent(0), percent(1 / 30_162), percent(7_212 / 7_214)
-    ('14.9 %', '0 %', 'less than 0.1 %', 'more than 99.9 %')
+    >>> percent(0.149), percent(0), percent(1 / 30_162), percent(7_212 / 7_214), percent(0.1234, is_limit=True)
+    ('14.9 %', '0 %', 'less than 0.1 %', 'more than 99.9 %', '12.4 %')
     """
+    if is_limit:
+        share = ceil(1000 * share) / 1000
     if share == 0:
         return "0 %"
     if 0.9995 <= share < 1:

@@ -117,7 +117,7 @@ class LowerBound:
         return self.gap / self.loss if self.gap > 0 else 0.0
 
     def __str__(self) -> str:
-        lower, least = percent(ceil(1000 * self.share) / 1000), number(self.value, "ROUND_FLOOR")
+        lower, least = percent(self.share, is_limit=True), number(self.value, "ROUND_FLOOR")
         return f"a loss of {self.loss:g} could be at most {lower} lower: none is below {least} ({self.n_passes} passes)"
 
 

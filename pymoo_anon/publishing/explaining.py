@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -285,7 +284,7 @@ def bound_words(bound: Mapping[str, Any] | None) -> str:
         return "The gap to the least loss of all local recodings was not computed."
     return (
         "No local recoding of this table that meets the same requirements and suppresses nothing loses less than this "
-        f"by more than {percent(ceil(1000 * bound['gap']) / 1000)}, proven in {bound['passes']:,} passes."
+        f"by more than {percent(bound['gap'], is_limit=True)}, proven in {bound['passes']:,} passes."
     )
 
 
