@@ -227,7 +227,10 @@ def _are_ends(clip: Any) -> bool:
 
 
 def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> str:
-    """Ask for reasons to keep columns that identify persons or tell a quasi-identifier, if any lack one."""
+    """Ask for the reasons that kept columns lack, or return an empty text.
+
+    Columns that identify persons or tell a quasi-identifier need one.
+    """
     unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
         return ""

@@ -166,7 +166,7 @@ def _open_csv(reading: Reading, engine: str, choose: Callable[[list[str]], Seque
 def _are_names_of_duckdb(columns: Sequence[str]) -> bool:
     """Tell whether DuckDB can tell columns apart, which ignores case, and address them."""
     is_old = int(version("duckdb").split(".")[0]) < 2
-    odd = [name for name in columns if name == "*" or (is_old and {*name} & {*'".'})]
+    odd = [name for name in columns if name == "*" or (is_old and set(name) & set('".'))]
     return not odd and not repeated(map(str.casefold, columns))
 
 

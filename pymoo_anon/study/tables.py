@@ -389,7 +389,7 @@ def before_release(project: Project, problem: Any) -> list[str]:
     others = project.with_role("sensitive", "label")
     read = [*project.with_role("quasi-identifier", "person"), *others, *kept]
     source = coarsened(renamed(open_table(project.reading, read, list(project.columns))), table, kept)
-    told = [*filter(None, [unexplained(source, table, kept)])]
+    told = [asked] if (asked := unexplained(source, table, kept)) else []
     for name, why in telling(source, table, others).items():
         told.append(f"column {name!r} is released as it is: {why}; drop it, or make it a quasi-identifier")
     return [*told, *(error for name in [*project.audiences] if (error := _refusal(project, problem, name)))]
