@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from pymoo_anon.cli.app import app
 from pymoo_anon.cli.console import COMPILING

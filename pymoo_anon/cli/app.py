@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
 from importlib import import_module
-from inspect import Parameter, Signature
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Any, get_args, get_origin
 
-import typer
+import click
+from rich_click import RichArgument, RichCommand, RichGroup, RichOption, RichOptionPanel, rich_config
 
 from pymoo_anon import __version__
 from pymoo_anon._rooms import load_late
@@ -19,52 +20,74 @@ from pymoo_anon.cli import options
 from pymoo_anon.cli.console import clear_errors, loading, standard_output
 from pymoo_anon.study.options import Invocation, Option, Settings, dashed, options_named
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
-hierarchy = typer.Typer(name="hierarchy", no_args_is_help=True, help="Draft, check and show hierarchies.")
+#: The heading of arguments in help.
+_INPUT = "Input"
 
 
-def _say_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"pymoo-anon {__version__}")
-        raise typer.Exit
+class _Whole(click.types.IntParamType):
+    name = "whole number"
 
 
-@app.callback()
-def commands(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_say_version, is_eager=True)
-    ] = False,
-) -> None:
+class _Number(click.types.FloatParamType):
+    name = "number"
+
+
+_TYPES: dict[Any, Any] = {Path: click.Path(path_type=Path), int: _Whole(), float: _Number()}
+
+
+class _Commands(RichGroup):
+    """Commands in the order in which a user meets them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=_Commands, no_args_is_help=True)
+@click.version_option(__version__, message="pymoo-anon %(version)s", help="Print the version and exit.")
+@rich_config({"text_markup": None})
+def app() -> None:
     """Anonymize microdata: the whole trade-off between privacy and information loss."""
 
 
-def command_of(asked: type[Invocation], run: Callable[[Any], None]) -> Callable[..., None]:
-    """Make a command for typer, which runs a function of the options."""
-
-    def command(ctx: typer.Context, **values: Any) -> None:
-        sources = {name: getattr(ctx.get_parameter_source(name), "name", "") for name in values}
-        run(asked(**values, given=frozenset(name for name, source in sources.items() if source != "DEFAULT")))
-
-    context = Parameter("ctx", Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    own = [_parameter(one, one.metadata["option"]) for one in fields(asked) if "option" in one.metadata]
-    command.__signature__ = Signature([context, *own])  # type: ignore[attr-defined]
-    return command
+hierarchy = _Commands(name="hierarchy", no_args_is_help=True, help="Draft, check and show hierarchies.")
 
 
-def _parameter(own: Field[Any], known: Option) -> Parameter:
-    said: dict[str, Any] = {
-        # Help is markup, where brackets around a word are a style.
-        "help": known.help.replace("[[", r"[\["),
-        "metavar": known.metavar or "|".join(known.choices) or None,
-        "show_default": known.shown or True,
-        "rich_help_panel": known.panel,
-        "min": known.least,
-    }
-    info: Any = typer.Argument(**said) if known.argument else typer.Option(f"--{dashed(own.name)}", **said)
-    default = own.default
-    if default is MISSING:
-        default = Parameter.empty if own.default_factory is MISSING else own.default_factory()
-    return Parameter(own.name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[own.type, info])
+def command_of(asked: type[Invocation], run: Callable[[Any], None], name: str = "", help: str = "") -> click.Command:
+    """Make a command that runs a function of the options."""
+
+    def command(**values: Any) -> None:
+        context = click.get_current_context()
+        sources = {one: getattr(context.get_parameter_source(one), "name", "") for one in values}
+        given = frozenset(one for one, source in sources.items() if source != "DEFAULT")
+        lists = {one: list(own) for one, own in values.items() if isinstance(own, tuple)}
+        run(asked(**values | lists, given=given))
+
+    params = [_parameter(own, own.metadata["option"]) for own in fields(asked) if "option" in own.metadata]
+    panel = RichOptionPanel(_INPUT, column_types=["required", "opt_long", "help"])
+    return RichCommand(name=name, callback=command, params=params, help=help, panels=[panel])
+
+
+def _parameter(own: Field[Any], known: Option) -> click.Parameter:
+    kind: Any = next(iter(get_args(own.type)), own.type)
+    said: dict[str, Any] = {"type": _TYPES.get(kind, kind), "help": known.help}
+    if own.default is not MISSING:
+        said["default"] = own.default
+    if known.argument:
+        required = own.default is MISSING
+        metavar = known.metavar if required else f"[{known.metavar}]"
+        return RichArgument([own.name], metavar=metavar, required=required, panel=_INPUT, **said)
+    metavar = "|".join(known.choices) or known.metavar
+    if known.least is not None:
+        metavar = f"{metavar}>={known.least}"
+    return RichOption(
+        [f"--{dashed(own.name)}"],
+        metavar=metavar,
+        is_flag=kind is bool,
+        multiple=get_origin(own.type) is list,
+        show_default=known.shown or kind is not bool,
+        panel=known.panel,
+        **said,
+    )
 
 
 def _runner(module: str, name: str) -> Callable[[Any], None]:
@@ -111,11 +134,11 @@ for _name, _asked, _help in (
     ("app", options.AppRequest, "Do all of this on a page in the browser, which this machine alone can open."),
 ):
     _module = {"risk": "files", "count": "files", "compare": "files", "app": "screen"}.get(_name, _name)
-    app.command(_name, help=_help)(command_of(_asked, _runner(_module, _name)))
+    app.add_command(command_of(_asked, _runner(_module, _name), _name, _help))
 for _name, _part, _help in (
     ("draft", options.DraftRequest, "Draft a hierarchy for each column from its values, in ARX's layout."),
     ("check", options.CheckRequest, "List errors and doubts in hierarchies, and exit with 1 after an error."),
     ("show", options.ShowRequest, "Show the levels of a hierarchy: number of groups, their sizes and labels."),
 ):
-    hierarchy.command(_name, help=_help)(command_of(_part, _runner("hierarchy", _name)))
-app.add_typer(hierarchy)
+    hierarchy.add_command(command_of(_part, _runner("hierarchy", _name), _name, _help))
+app.add_command(hierarchy)

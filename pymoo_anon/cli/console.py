@@ -10,7 +10,7 @@ from contextlib import contextmanager, redirect_stdout
 from threading import Event, Thread
 from typing import IO, TYPE_CHECKING, Any
 
-import typer
+import click
 
 from pymoo_anon._messages import error_text, examples, plain, warnings_for_users
 from pymoo_anon.study import interrupt
@@ -121,11 +121,11 @@ def clear_errors(less_memory: str = "") -> Iterator[None]:
             yield
     except (ValueError, KeyError, TypeError, OSError, MemoryError) as error:
         hint = less_memory if isinstance(error, MemoryError) else ""
-        typer.echo(f"Error: {error_text(error)}{hint}", err=True)
-        raise typer.Exit(ExitCode.BAD_USE) from None
+        click.echo(f"Error: {error_text(error)}{hint}", err=True)
+        raise click.exceptions.Exit(ExitCode.BAD_USE) from None
     except KeyboardInterrupt:
-        typer.echo(interrupt.interrupted_words(), err=True)
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
+        click.echo(interrupt.interrupted_words(), err=True)
+        raise click.exceptions.Exit(ExitCode.INTERRUPTED) from None
 
 
 @contextmanager
@@ -134,7 +134,7 @@ def said_warnings() -> Iterator[None]:
     with warnings_for_users() as told:
         yield
     for text in told:
-        typer.echo(f"Warning: {plain(text)}", err=True)
+        click.echo(f"Warning: {plain(text)}", err=True)
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def loading() -> Iterator[None]:
     if interrupt.modules_are_loaded():
         from pymoo_anon.engine.compiled import watch_compiling
 
-        watch_compiling(lambda: typer.echo(COMPILING, err=True), check_interrupted)
+        watch_compiling(lambda: click.echo(COMPILING, err=True), check_interrupted)
 
 
 @contextmanager
@@ -159,7 +159,7 @@ def working(words: str, moves: bool | None = None) -> Iterator[Callable[[str], N
     def tell() -> None:
         while not ended.wait(1.0 if console.is_terminal else EVERY):
             line = f"{told[0]} ({time.monotonic() - start:,.0f} s)"
-            status.update(line) if console.is_terminal else typer.echo(line, err=True)
+            status.update(line) if console.is_terminal else click.echo(line, err=True)
 
     def show(words: str) -> None:
         check_interrupted()

@@ -8,8 +8,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
-import typer
 from rich.console import Console
 
 from pymoo_anon._files import tried
@@ -151,7 +151,7 @@ def run_check(request: CheckRequest, console: Console) -> None:
             console.print(plain(f"{file}: no findings"))
     console.print(", ".join(f"{n:,} {severity}{'s' * (n != 1)}" for severity, n in n_found.items()) + ".")
     if n_found["error"]:
-        raise typer.Exit(ExitCode.DOES_NOT_HOLD)
+        raise click.exceptions.Exit(ExitCode.DOES_NOT_HOLD)
 
 
 def run_show(request: ShowRequest, console: Console) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+import click
 from rich.console import Console
 
 from pymoo_anon._files import check_free
@@ -44,8 +44,8 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
                 show=show,
             )
     except RecountError as error:
-        typer.echo(f"Error: {plain(str(error))}", err=True)
-        raise typer.Exit(ExitCode.DOES_NOT_HOLD) from None
+        click.echo(f"Error: {plain(str(error))}", err=True)
+        raise click.exceptions.Exit(ExitCode.DOES_NOT_HOLD) from None
     names = list(measure_names(study.problem.measured).values())
     counts = zip(names, made.claims.recounted.tolist()[: len(names)], strict=True)
     found = listed(f"{name} = {number(value)}" for name, value in counts if value is not None)

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
 
+import click
+
 # Loading it here, an interrupt ends the command before its work.
 import numba  # noqa: F401
 import numpy as np
-import typer
 from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
@@ -52,7 +53,7 @@ def run_search(settings: Settings, console: Console) -> None:
     console.print(front_table(front, None if settings.wide else console.width), soft_wrap=settings.wide)
     _say_the_end(console, found, settings, settings.output / FILES[0])
     if found.interrupted:
-        raise typer.Exit(ExitCode.INTERRUPTED)
+        raise click.exceptions.Exit(ExitCode.INTERRUPTED)
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import click
 import narwhals as nw
-import typer
 from rich.console import Console
 
 from pymoo_anon._messages import number
@@ -28,7 +28,7 @@ def run_verify(asked: VerifyRequest, console: Console) -> None:
     holds = _releases_hold(asked, console) if asked.of_study else _table_holds(asked, console)
     if not holds:
         console.file.flush()
-        raise typer.Exit(ExitCode.DOES_NOT_HOLD)
+        raise click.exceptions.Exit(ExitCode.DOES_NOT_HOLD)
 
 
 def _releases_hold(asked: VerifyRequest, console: Console) -> bool:

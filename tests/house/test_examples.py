@@ -12,7 +12,6 @@ from pathlib import Path
 import examples_in_turn
 import pytest
 import tomlkit
-import typer
 
 from benchmarks.speed.start import write_patients
 from pymoo_anon.cli.app import app
@@ -201,7 +200,7 @@ def test_names_exist(page):
 
 @pytest.mark.parametrize("page", [README, *GUIDES], **by_name)
 def test_options_exist(page):
-    commands = [typer.main.get_command(app)]
+    commands = [app]
     for command in commands:
         commands += getattr(command, "commands", {}).values()
     known = {name for command in commands for each in command.params for name in each.opts}

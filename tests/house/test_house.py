@@ -59,7 +59,8 @@ ALLOWED_FROM = {
     "fastapi": "app",
     "starlette": "app",
     "uvicorn": "app",
-    "typer": "cli",
+    "click": "cli",
+    "rich_click": "cli",
     "tomlkit": "study",
     "rich": "cli",
 }

@@ -9,7 +9,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-import typer
 
 import pymoo_anon
 import pymoo_anon.testing
@@ -158,7 +157,7 @@ def test_the_container_installs_what_there_is_and_runs_a_command():
     assert all((ROOT / name).exists() for name in copied)
     (command,) = re.findall(r"^CMD (\[.*\])$", told, re.M)
     name, *arguments = json.loads(command)
-    accepts = {option for own in typer.main.get_command(app).commands[name].params for option in own.opts}
+    accepts = {option for own in app.commands[name].params for option in own.opts}
     assert {one for one in arguments if one.startswith("--")} <= accepts
 
 
