@@ -72,13 +72,19 @@ BY_LIMIT = [
     (ENTROPY, ("aab", "abcd"), {0: 1.8898815748423097, 1: 2}),
     # Two values at most, however even the rest is.
     (ENTROPY, ("aabb", "abcdefgh"), {3: 2}),
+    # The class of one value goes whole, and one of two values may go before it.
+    (AlphaDeassociation("s"), OF, {0: 1, 2: 1, 3: 1 / 2}),
+    (BasicBetaLikeness("s"), OF, {0: 3 / 2, 1: 1, 3: 1, 4: 1 / 4}),
+    (TCloseness("s"), OF, {0: 0.6, 1: 0.5, 2: 0.5, 3: 0.1}),
+    # Nothing but its end makes a class finite whose value exceeds what one row of it may tell.
+    (EnhancedBetaLikeness("s"), ("aaa", "abcd"), {2: np.inf, 3: 3 / 4}),
 ]
 
 
 @pytest.mark.parametrize(("measure", "classes", "expected"), BY_LIMIT, ids=str)
 def test_the_best_of_specializations_by_limit(measure, classes, expected):
     assert {limit: best(measure, limit, classes) for limit in expected} == {
-        limit: pytest.approx([bound]) for limit, bound in expected.items()
+        limit: pytest.approx([bound], rel=1e-5) for limit, bound in expected.items()
     }
 
 
