@@ -171,7 +171,7 @@ class Desk:
 
     def hierarchy(self, name: str) -> OpenHierarchy:
         """Return the hierarchy of a column, with its rows."""
-        file = self.inside(self.project().quasi_identifiers[name])
+        file = self.project().quasi_identifiers[name]
         given = file, self.proposer.profile(name)
         return self.once("hierarchy", "Reading the hierarchy", [file], open_hierarchy, *given)
 

@@ -93,9 +93,6 @@ def _show_found(
     elif proposer is not None:
         text("No column looks as if others knew it of a person: the roles of columns say so, and can be changed.")
     replaces = ui.checkbox("Replace files that are there")
-    # A project of another table may have a hierarchy of the same name.
-    written = [f"{stem}.toml", HIERARCHIES, *([] if proposer else [f"{stem}.csv"])]
-    replaces.set_visibility(any((desk.folder / name).exists() for name in written))
 
     def begin(job: Job) -> None:
         desk.inside(desk.folder / HIERARCHIES)
@@ -182,7 +179,7 @@ def _show_roles(screen: Screen, project: Project, profiles: Sequence[Profile]) -
 
     # It tells all that is wrong with the roles.
     screen.part(partial(desk.project, decided=True))
-    words = screen.ask(ui.input, "Find a column").props("dense clearable").classes("find")
+    words = ui.input("Find a column").bind_value(screen.chosen, "sought").props("dense clearable").classes("find")
     words.set_visibility(len(profiles) > 12)
     if len(undecided) > 1:
         one = ui.select([*ROLES][:-1], value="drop", label="Role of those not decided")
@@ -264,7 +261,7 @@ def _show_levels(screen: Screen, name: str, opened: edits.OpenHierarchy) -> None
     table.on_select(lambda: screen.part(show_changes, below))
     if desk.proposer.profile(name).kind == "numbers":
         heading("Intervals")
-        widths = screen.ask(ui.input, "Widths, from fine to coarse", placeholder="5, 10, 20")
+        widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20").bind_value(screen.chosen, "widths")
 
         def make() -> Hierarchy:
             return edits.with_widths(hierarchy, [numeral("widths", own) for own in parts(widths)])
@@ -344,7 +341,7 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
     if key == ("adversary",):
         whom = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")
     elif key == ("audience",):
-        whom = screen.ask(ui.input, "Name")
+        whom = ui.input("Name").bind_value(screen.chosen, "name")
     bound = _bound_fields(project)
 
     def add() -> None:
@@ -361,7 +358,7 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
             by_name = {one["name"]: one for one in entries}
             before = by_name.get(named, {"name": named, "require": []})
             made = [*{**by_name, named: {**before, "require": [*before["require"], own]}}.values()]
-        screen.typed.pop("Name", None)
+        screen.chosen.pop("name", None)
         screen.write({key: made})
 
     button(words, add, first=whom is None)

@@ -49,7 +49,7 @@ class Screen:
     Attributes:
         desk: The state that all pages share.
         chosen: What is chosen on this page alone, by name.
-        typed: Texts of this step that are not kept yet, by the label of their field.
+        typed: Texts of this step that are not in the project file yet, by the label of their field.
         known: The content of the project file that the page shows.
     """
 
@@ -72,7 +72,7 @@ class Screen:
         change_project(self.desk.path, changes, self.known)
         self.show() if anew else self._note()
 
-    def ask(self, kind: Any, label: str, into: Any = None, then: Action = lambda: None, **more: Any) -> Any:
+    def ask(self, kind: Any, label: str, into: Any, then: Action = lambda: None, **more: Any) -> Any:
         """Make a field. Its value is written into the project file when it is left.
 
         It goes `into` a key, or becomes the changes that a function returns. A text stays when the page is filled anew.
@@ -92,10 +92,8 @@ class Screen:
             return field.on_value_change(keep)
         field.value = self.typed.get(label, field.value)
         field.on_value_change(lambda event: self.typed.update({label: event.value}))
-        if into is not None:
-            # Unlike "blur", "change" comes before the click that ends the typing. It does not come for an older text.
-            field.on("change", keep).on("blur", lambda: keep() if label in self.typed else None)
-        return field
+        # Unlike "blur", "change" comes before the click that ends the typing. It does not come for an older text.
+        return field.on("change", keep).on("blur", lambda: keep() if label in self.typed else None)
 
     def checked(self, check: Action) -> Callable[..., Any]:
         """Show a check, and return an `ask` that shows it anew."""

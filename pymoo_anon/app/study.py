@@ -167,13 +167,11 @@ def show_front(screen: Screen) -> None:
 
 def _point_table(study: Study) -> ui.table:
     cells, n = study.front.cells(), len(study.table.quasi_identifiers)
-    columns = [*cells[n:], *cells[:n]]
-    numbers = ["row", *(title for title, _ in columns)]
-    rows = [
-        [place + 1, *(own[place] for _, own in columns), in_steps(why or "")]
-        for place, why in enumerate(study.refusals())
-    ]
-    table = show_rows([*numbers, "cannot be released"], rows, "The points of the front", right=numbers)
+    refusals = "cannot be released", [in_steps(why or "") for why in study.refusals()]
+    # Whether a point can be released stands before the levels, of which not all fit on the page.
+    columns = [("row", range(1, len(study.front) + 1)), *cells[n:], refusals, *cells[:n]]
+    titles, rows = [title for title, _ in columns], zip(*(own for _, own in columns), strict=True)
+    table = show_rows(titles, rows, "The points of the front", right={*titles} - {refusals[0]})
     # Not all of them fit side by side.
     table.add_slot("header-selection")
     return table.classes("points").props("selection=multiple")

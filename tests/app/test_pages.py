@@ -161,17 +161,6 @@ def test_an_algorithm_that_does_not_fit_can_be_changed():
     assert Desk(Path("mine.toml")).project().search["algorithm"] == "sweep"
 
 
-def test_files_of_another_project_can_be_replaced():
-    Path("mine.toml").unlink()
-    for is_there in (False, True):
-        desk = Desk(Path())
-        desk.found = project.look_at(desk, "mine.csv", {}, Job(""))
-        page = told(project.show_beginning, desk)
-        (box,) = of(page, ui.checkbox)
-        assert box.visible == is_there
-        Path("hierarchies").mkdir(exist_ok=True)
-
-
 def test_a_choice_of_another_front_hides_no_point():
     search("mine.toml", "--seed", "1")
     desk = Desk(Path("mine.toml"))
@@ -466,7 +455,7 @@ def test_what_a_draft_asks_stands_above_the_columns_and_a_draft_can_be_made_anew
     desk = Desk(Path())
     desk.found = project.look_at(desk, "odd.csv", {}, Job(""))
     page = told(project.show_beginning, desk)
-    box = of(page, ui.checkbox)[0]
+    (box,) = of(page, ui.checkbox)
     box.value = True
     work(page, desk, "Begin a project")
     page = told(project.show_table, desk)
