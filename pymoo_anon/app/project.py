@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,38 +59,27 @@ def show_beginning(screen: Screen) -> None:
     none = f"There is no table in {desk.folder.resolve()}: put a CSV, Excel or Parquet file there."
     text("The first look counts who is unique, and writes nothing." if tables else none)
     for name in tables:
-        button(name, desk.start, f"Reading {name}", partial(look_at, desk, name, screen.chosen))
+        button(name, partial(screen.choose, looked=name))
     ui.input("Sheet or table, if a file has several").bind_value(screen.chosen, "table")
     ui.input("Encoding, if not UTF-8", placeholder="cp1252").bind_value(screen.chosen, "encoding")
-    names = ui.input("Names of the columns, if its first row has none", placeholder="age,zip")
-    names.bind_value(screen.chosen, "names")
-    if "reading" in desk.found:
-        _show_found(screen, **desk.found)
+    ui.input("Names of the columns, if it has none", placeholder="age,zip").bind_value(screen.chosen, "names")
+    if "looked" in screen.chosen:
+        screen.part(partial(show_look, screen))
 
 
-def look_at(desk: Desk, name: str, asked: Mapping[str, str], job: Job) -> dict[str, Any]:
-    """Guess the roles of columns, and count unique rows."""
-    desk.inside(desk.folder / name)
-    named, names, encoding = (asked.get(key) or None for key in ("table", "names", "encoding"))
-    source = source_of(name, desk.folder, named)
+def show_look(screen: Screen) -> None:
+    """Show the risk of a table that is chosen, and begin a project."""
+    desk, name, proposer = screen.desk, screen.chosen["looked"], None
+    table, names, encoding = (screen.chosen.get(key) or None for key in ("table", "names", "encoding"))
+    path, reading = desk.inside(desk.folder / name), Reading(source_of(name, desk.folder, table))
     if name.lower().endswith(ARX):
-        return {"reading": Reading(source)}
-    proposer = Proposer(reading_of(source, "auto", names, encoding))
-    job.show("Counting unique rows")
-    known = proposer.known
-    risk = uniqueness(proposer.frame, known) if known else None
-    return {"reading": proposer.reading, "proposer": proposer, "risk": risk}
-
-
-def _show_found(
-    screen: Screen, reading: Reading, proposer: Proposer | None = None, risk: Uniqueness | None = None
-) -> None:
-    desk, path, stem = screen.desk, Path(str(reading.source.path)), reading.source.stem
-    heading(f"The risk of {path.name} as it stands" if proposer else f"{path.name}, a project of ARX")
-    if risk is not None:
-        _show_risk(risk)
-    elif proposer is not None:
-        text("No column looks as if others knew it of a person: the roles of columns say so, and can be changed.")
+        heading(f"{name}, a project of ARX")
+    else:
+        proposer = desk.look(reading_of(reading.source, "auto", names, encoding))
+        reading = proposer.reading
+        heading(f"The risk of {name} as it stands")
+        screen.part(partial(_show_risk, desk, proposer, proposer.known))
+    stem = reading.source.stem
     replaces = ui.checkbox("Replace files that are there")
 
     def begin(job: Job) -> None:
@@ -119,7 +107,11 @@ def _init_of(reading: Reading, desk: Desk) -> Callable[[], str]:
     return partial(command, "init", data, table=table, names=names, encoding=reading.encoding)
 
 
-def _show_risk(found: Uniqueness) -> None:
+def _show_risk(desk: Desk, proposer: Proposer, names: list[str]) -> None:
+    if not names:
+        text("No column looks as if others knew it of a person: the roles of columns say so, and can be changed.")
+        return
+    found = desk.once("risk", "Counting unique rows", [], _risk_of, proposer, names)
     titles, *rows = found.table(_SETS_SHOWN)
     _, unique, share, *_ = rows[0]
     text(f"{unique} of {found.n_rows:,} rows ({share}) are unique by {listed(map(str, found.columns))}.")
@@ -127,6 +119,10 @@ def _show_risk(found: Uniqueness) -> None:
     show_rows(titles, rows, "Unique rows", right=titles[1:])
     text(f"Fewer unique rows without: {', '.join(found.fewer)}." if found.fewer else "")
     text(*found.singled_out(_MINIMAL_SHOWN))
+
+
+def _risk_of(proposer: Proposer, names: list[str]) -> Uniqueness:
+    return uniqueness(proposer.frame, names)
 
 
 def show_table(screen: Screen) -> None:
@@ -139,8 +135,8 @@ def show_table(screen: Screen) -> None:
         warn(f"Not both in the table and in {desk.path.name}: {', '.join(odd)}.")
     warn(*desk.questions)
     text("A role says what becomes of a column. They are guesses: read all, and change what is wrong.")
-    with ui.expansion("What the roles mean").props("dense"):
-        show_rows(["role", "a column with it"], [*ROLES.items()], "Roles")
+    roles = ["role", "a column with it"], [*ROLES.items()], "Roles"
+    screen.folded("What the roles mean", partial(show_rows, *roles))
     _show_roles(screen, project, [own for name, own in every.items() if name in project.columns])
     heading("How it is read")
 
@@ -152,11 +148,8 @@ def show_table(screen: Screen) -> None:
     screen.ask(ui.input, "Texts that mean: no value", emptied, desk.changed, value=known)
     text(f"All of this stands in {desk.path.name}, which the commands read.")
     heading("The risk of the table as it stands")
-    if "risk" in desk.found:
-        _show_risk(desk.found["risk"])
-    else:
-        names, told = project.with_role("quasi-identifier"), "Counting unique rows"
-        button("Count unique rows", desk.start, told, lambda job: {"risk": uniqueness(desk.proposer.frame, names)})
+    names = project.with_role("quasi-identifier")
+    screen.folded("Count unique rows", partial(_show_risk, desk, desk.proposer, names))
     screen.same_as(_init_of(project.reading, desk), partial(command, "risk", desk.path.name))
 
 

@@ -124,6 +124,12 @@ class Screen:
                 warn(error_text(error))
         return place
 
+    def folded(self, title: str, make: Action) -> None:
+        """Show a title, below which a part is filled when it is opened."""
+        with ui.expansion(title).props("dense") as fold:
+            place = ui.element("div").classes("part")
+        fold.on_value_change(lambda: self.part(make, place) if fold.value else None)
+
     def go_to(self, step: int, push: bool = True) -> None:
         """Show another step, and let the browser go back to this one."""
         if push:

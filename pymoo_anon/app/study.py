@@ -195,24 +195,19 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
         text("Each audience gets a point of its own at step 6, and needs no choice.")
     if choice is not None:
         text(f"Chosen: row {choice.row + 1}, {choice.said}; {choice.reason}.", kind="good")
-        warn(screen.desk.found.get("passed over", ""))
         less = partial(less_lost, study.front, choice, study.project.suppressed)
         screen.part(lambda: text(once("less", make=less)))
-        with ui.expansion("Why this point, and what others would cost").props("dense") as why:
-            place = ui.element("div").classes("part")
-
-        def explain() -> None:
-            text(*once("explained", make=study.explained))
-
-        why.on_value_change(lambda: screen.part(explain, place) if why.value else None)
+        why = "Why this point, and what others would cost"
+        screen.folded(why, lambda: text(*once("explained", make=study.explained)))
         screen.chosen.setdefault("bounds", joined([bound_text(one) for one in choice.requirements]))
 
     def pick(how: dict[str, Any]) -> None:
         asked = parts(bounds)
 
-        def work(job: Job) -> dict[str, Any]:
+        def work(job: Job) -> None:
             chosen = study.pick(study.constraints(asked), **how)
-            return {"passed over": "" if "row" in how else study.passed_over(chosen, **how)}
+            if "row" not in how and (better := study.passed_over(chosen, **how)):
+                job.notes.append(better)
 
         screen.desk.start("Comparing the points", work)
 
@@ -330,9 +325,10 @@ def _show_releases(screen: Screen, study: Study) -> None:
         warn(f"Whoever has the {n} releases and links their rows sees {together}." if together else "")
 
     screen.part(show_together)
-    for file, broken in desk.found.get("verified", {}).items():
+    for file, broken in screen.chosen.pop("verified", {}).items():
         text(f"{file.name}: {verdict_of(study, file, broken)}.", kind="warning" if broken else "good")
-    button("Count all releases again", desk.start, "Counting", lambda job: {"verified": study.verify(job.show)})
+    again = "Counting", lambda job: screen.chosen.update(verified=study.verify(job.show))
+    button("Count all releases again", desk.start, *again)
     screen.same_as(partial(command, "verify", desk.path.name))
 
 
