@@ -28,7 +28,7 @@ TOLD = (ValueError, KeyError, TypeError, OSError, MemoryError, ImportError)
 ARX = ".deid"
 
 # Endings of files that hold one table, or whose table can be found.
-_ENDINGS = (".csv", ".gz", ARX, *(ending for ending, kind in KINDS_BY_ENDING.items() if kind != "duckdb"))
+_ENDINGS = (".csv", ".tsv", ".txt", ".gz", ARX, *(own for own, kind in KINDS_BY_ENDING.items() if kind != "duckdb"))
 
 # Seconds for work to write its results when the screen ends.
 _WRITE_SECONDS = 20
@@ -231,6 +231,7 @@ class Desk:
             job.error = error_text(error)
             self.version += job.stops
             if not isinstance(error, TOLD):
+                job.error = f"a mistake of this program, which its terminal shows: {type(error).__name__}: {job.error}"
                 raise
         except KeyboardInterrupt:
             job.error = "Stopped: nothing was written."

@@ -12,7 +12,7 @@ from nicegui import ui
 
 from pymoo_anon._messages import counted, examples, label_words, listed, percent, plain
 from pymoo_anon.app.desk import ARX, Desk, Job
-from pymoo_anon.app.screen import Screen, button, controls, heading, parts, show_rows, text, warn
+from pymoo_anon.app.screen import Screen, button, heading, parts, show_rows, text, warn
 from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study import options
@@ -326,7 +326,7 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
     """Show entries of the project file, to remove or add one."""
     for place, told in enumerate(said):
         left = [*entries[:place], *entries[place + 1 :]]
-        with controls():
+        with ui.element("div").classes("controls"):
             text(told)
             button("Remove", screen.write, {key: left}).props(f'flat dense aria-label="Remove: {place + 1}"')
     project = screen.desk.project()

@@ -34,6 +34,7 @@ _ADVICE = {
     "--column names fewer": "fewer of them may have the role quasi-identifier",
     'missing = "drop" leaves (.*), missing = "keep" makes': r'"Rows without a value" of step 1 can leave \1, or make',
     r"not proven \(Ctrl-C\)": "not proven (stopped)",
+    "pymoo-anon init writes a project file": '"Other files" begins another one',
 }
 
 #: Fills a part of the page, or does what a button says.
@@ -156,7 +157,7 @@ class Screen:
                     own.bind_enabled_from(desk, "file", bool)
                     self._links.append(own)
         work = ui.element("div").classes("status").props('role="status" aria-live="polite"')
-        with work, controls() as running:
+        with work, ui.element("div").classes("controls") as running:
             running.bind_visibility_from(desk, "job", lambda job: job.is_alive())
             ui.spinner(size="1.2em")
             ui.label().bind_text_from(desk, "job", lambda job: plain(job.status))
@@ -225,11 +226,6 @@ def button(words: str, action: Callable[..., object], *given: Any, first: bool =
     """Make a button of an action and its arguments, filled if `first`."""
     made = ui.button(plain(words), on_click=partial(action, *given))
     return made.props("no-caps" if first else "outline no-caps")
-
-
-def controls() -> ui.element:
-    """Make a line of fields and buttons."""
-    return ui.element("div").classes("controls")
 
 
 def heading(words: str, level: int = 2) -> None:

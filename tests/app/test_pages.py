@@ -275,6 +275,7 @@ def test_advice_is_about_the_page():
         'stands alone; suppressed = "drop" leaves it out': "stands alone; step 3 can leave it out",
         ANYWAY: 'a reason in "Release anyway, because" releases it nevertheless',
         "pymoo-anon release a.toml --force writes both": 'a release with the box "Replace" writes both',
+        "no such file; pymoo-anon init writes a project file": 'no such file; "Other files" begins another one',
     }.items():
         assert screen.in_steps(str(advice)) == said
 
@@ -287,9 +288,9 @@ def test_points_of_a_local_recoding_have_no_levels():
 
 
 def test_neither_a_release_nor_its_codebook_is_a_table_to_begin_with():
-    for name in ("mine-release.csv", "mine-release.csv.codebook.csv", "mine-release.csv.evidence.json"):
+    for name in ("mine-release.csv", "mine-release.csv.codebook.csv", "mine-release.csv.evidence.json", "tabs.tsv"):
         Path(name).touch()
-    assert Desk(Path()).files() == (["mine.toml"], ["mine.csv"])
+    assert Desk(Path()).files() == (["mine.toml"], ["mine.csv", "tabs.tsv"])
 
 
 def test_a_project_of_arx_is_begun_with_what_was_not_taken_over():
