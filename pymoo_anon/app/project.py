@@ -22,7 +22,7 @@ from pymoo_anon.study.names import HIERARCHIES, MISSING, RECODINGS, ROLES, SUPPR
 from pymoo_anon.study.options import command, numeral, read_bounds
 from pymoo_anon.study.project import Project
 from pymoo_anon.study.proposal import Proposer, change_roles, reading_of
-from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
+from pymoo_anon.study.tables import Roles, check_same, constraint, in_words, measures_by_name, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
 from pymoo_anon.table.delimited import decoded
 from pymoo_anon.table.guesses import Profile
@@ -131,8 +131,7 @@ def show_table(screen: Screen) -> None:
     every = {own.name: own for own in desk.proposer.profiles}
     n_rows = desk.proposer.profiles[0].n_rows
     text(f"{counted(n_rows, 'row', 'rows')}, {counted(len(every), 'column', 'columns')}.")
-    if odd := sorted(every.keys() ^ project.columns.keys()):
-        warn(f"Not both in the table and in {desk.path.name}: {', '.join(odd)}.")
+    screen.part(partial(check_same, project.data, [*every], [*project.columns]))
     warn(*desk.questions)
     text("A role says what becomes of a column. They are guesses: read all, and change what is wrong.")
     roles = ["role", "a column with it"], [*ROLES.items()], "Roles"

@@ -27,7 +27,6 @@ from pymoo_anon.publishing.report.subject import ABOUT, Subject, checked_subject
 from pymoo_anon.publishing.report.values import side_by_side
 from pymoo_anon.study.names import ALGORITHMS, CHOICE, JOURNAL, RECORD, ROLES, SUPPRESSED
 from pymoo_anon.study.options import command, joined
-from pymoo_anon.study.search import Run, searched_folder
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside, bound_text
 from pymoo_anon.study.study import Study, all_together, report_of, target_of, verdict_of
 from pymoo_anon.study.tables import told_measures
@@ -99,6 +98,9 @@ def _start(screen: Screen, resume: bool = False) -> None:
     settings.check()
 
     def work(job: Job) -> None:
+        # It loads matplotlib, which no other step needs.
+        from pymoo_anon.study.search import Run, searched_folder
+
         drawn = 0.0
 
         def follow(algorithm: Algorithm) -> None:

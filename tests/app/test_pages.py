@@ -158,7 +158,7 @@ def test_a_table_of_other_columns_than_the_project_names_them():
     Path("mine.csv").write_text("postcode,age\n1,2\n3,4\n", encoding="utf-8")
     desk = Desk(Path("mine.toml"))
     said = texts(told(project.show_table, desk))
-    assert "Not both in the table and in mine.toml: age, diagnosis, note, paid, postcode, sex, zip." in said
+    assert [one for one in said if one.startswith("mine.csv must have the columns 'zip', 'sex', 'diagnosis',")]
     with pytest.raises(ValueError, match=r"mine\.csv must have the column 'zip', got 'postcode', 'age'"):
         desk.hierarchy("zip")
 
