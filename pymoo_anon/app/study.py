@@ -11,7 +11,6 @@ from typing import Any
 from nicegui import ui
 from pymoo.core.algorithm import Algorithm
 
-from pymoo_anon._files import check_free
 from pymoo_anon._messages import counted, error_text, examples
 from pymoo_anon.app.desk import Job
 from pymoo_anon.app.screen import Screen, button, heading, in_steps, parts, show_rows, text, warn
@@ -208,8 +207,7 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
 
         def work(job: Job) -> None:
             chosen = study.pick(study.constraints(asked), **how)
-            if "row" not in how and (better := study.passed_over(chosen, **how)):
-                job.notes.append(better)
+            job.notes += filter(None, [study.passed_over(chosen, **how)])
 
         screen.desk.start("Comparing the points", work)
 
@@ -284,10 +282,9 @@ def _show_release(screen: Screen, study: Study, audience: str | None) -> None:
         if given["output"] is not None:
             given["output"] = project.path.parent / given["output"]
         # A wrong place is refused before any work.
-        target, paths = target_of(own, given["output"], None)
+        target, paths = target_of(own, given["output"], None, bool(force.value))
         for path in (*paths, target.path or paths[0]):
             desk.inside(path)
-        check_free(paths, bool(force.value))
         # An audience is searched for, as long as the search itself lasts.
         own.point()
         job.show("Step 2 of 4: recoding and writing")
@@ -346,8 +343,7 @@ def _show_report(screen: Screen, study: Study, audience: str | None) -> None:
 
     def write(job: Job) -> None:
         own, is_external = desk.study.for_audience(audience), bool(external.value)
-        target = desk.inside(report_of(own, is_external))
-        check_free([target], bool(force.value))
+        target = desk.inside(report_of(own, is_external, None, bool(force.value)))
         own.report(target, external=is_external, show=job.show)
         desk.report = target
 
