@@ -62,7 +62,7 @@ def show_beginning(screen: Screen) -> None:
         button(name, partial(screen.choose, looked=name))
     ui.input("Sheet or table, if a file has several").bind_value(screen.chosen, "table")
     ui.input("Encoding, if not UTF-8", placeholder="cp1252").bind_value(screen.chosen, "encoding")
-    ui.input("Names of the columns, if it has none", placeholder="age,zip").bind_value(screen.chosen, "names")
+    ui.input("Column names, if it has none", placeholder="age,zip").bind_value(screen.chosen, "names")
     if "looked" in screen.chosen:
         screen.part(partial(show_look, screen))
 
@@ -80,7 +80,6 @@ def show_look(screen: Screen) -> None:
         heading(f"The risk of {name} as it stands")
         screen.part(partial(_show_risk, desk, proposer, proposer.known))
     stem = reading.source.stem
-    replaces = ui.checkbox("Replace files that are there")
 
     def begin(job: Job) -> None:
         desk.inside(desk.folder / HIERARCHIES)
@@ -97,6 +96,7 @@ def show_look(screen: Screen) -> None:
         desk.questions = told
 
     text("Next, a project: a file with the role of each column and all that follows, which you can change.")
+    replaces = ui.checkbox("Replace files that are there")
     words = f"Begin a project: write {stem}.toml and {'drafts of ' if proposer else ''}hierarchies"
     button(words, desk.start, "Drafting hierarchies", begin, first=True)
     screen.same_as(_init_of(reading, desk), partial(command, "risk", f"{stem}.toml"))

@@ -24,7 +24,7 @@ _ADVICE = {
     r"suppression must be .* or 0 (where .*), as in .*": r'change "Suppress at most" to violating:0.01 or 0 \1',
     r"name one: --table NAME of .* file": "name one as Sheet or table, and choose the file again",
     r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",
-    r"--names NAME,NAME,\.\.\. names the columns of a .*": '"Names of the columns" names them',
+    r"init --names NAME,NAME,\.\.\. names the columns of a .*": 'fill in "Column names", and choose the file again',
     "--(names|encoding) must": r"the \1 must",
     r", keep=\{.* beside its role": " above",
     r"Hierarchy\.with_root\(\) adds a level '\*'": "step 2 merges all groups of a last level",

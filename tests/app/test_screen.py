@@ -339,6 +339,9 @@ def test_a_wide_table_on_a_phone_and_by_keys_alone(browser):
     with served("wide.toml") as address, visited(browser, address, width=390) as page:
         page.locator("select").nth(199).wait_for()
         fits(page)
+        page.get_by_text("Count unique rows").click()
+        see(page, re.compile("of 100 rows .* are unique by age and sex"))
+        fits(page)
         page.get_by_label("Find a column").fill("question 77")
         page.wait_for_function("document.querySelectorAll('.columns select').length === 1")
         # From here on there is no mouse.
