@@ -28,7 +28,6 @@ _ADVICE = {
     "--(names|encoding) must": r"the \1 must",
     r", keep=\{.* beside its role": " above",
     r"Hierarchy\.with_root\(\) adds a level '\*'": "step 2 merges all groups of a last level",
-    "belongs to another search$": "is of a search with other settings: search again",
     "release --local": "at step 6 every class at levels of its own",
     "--force replaces it, --output names": "the box beside the button replaces it, or name",
     "--column names fewer": "fewer of them may have the role quasi-identifier",
