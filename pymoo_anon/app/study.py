@@ -229,7 +229,7 @@ def show_release_step(screen: Screen) -> None:
     """Show the release, its recount and its report."""
     desk, study = screen.desk, screen.desk.study
     project = study.project
-    heading("What leaves")
+    heading("What leaves, and what stays")
     rows = [(role, examples(own, str, _MOST_NAMED), ROLES[role]) for role in ROLES if (own := project.with_role(role))]
     show_rows(["role", "columns", "what becomes of them"], rows, "What leaves")
     kept = {name: project.columns[name].reason or "" for name in project.with_role("keep")}
