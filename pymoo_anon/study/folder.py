@@ -196,7 +196,7 @@ class SearchFolder:
         return choice
 
     def passed_over(self, choice: Choice, *, row: int | None = None, **ways: Any) -> str:
-        """Tell why a better point with the same requirements cannot be released. None is better than a `row`."""
+        """Tell why a better point with the same requirements cannot be released. No point is better than a `row`."""
         front, bounds = self.front, choice.requirements
         wanted = choice if row is not None else front.choose(require=bounds, **ways)
         if not bounds or wanted.row == choice.row:
