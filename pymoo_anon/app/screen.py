@@ -25,7 +25,6 @@ _ADVICE = {
     r"name one: --table NAME of .* file": "name one as Sheet or table, and choose the file again",
     r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",
     r"init --names NAME,NAME,\.\.\. names the columns of a .*": 'fill in "Column names", and choose the file again',
-    "--(names|encoding) must": r"the \1 must",
     r", keep=\{.* beside its role": " above",
     r"Hierarchy\.with_root\(\) adds a level '\*'": "step 2 merges all groups of a last level",
     "release --local": "at step 6 every class at levels of its own",

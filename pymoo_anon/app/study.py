@@ -62,7 +62,7 @@ def show_search(screen: Screen) -> None:
     ask = screen.checked(lambda: desk.project().settings().check())
     # Other work ends without a look at this page.
     is_searching = desk.job.is_alive() and desk.job.stops
-    fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, settings.local)}
+    fitting = {name: ALGORITHMS[name].words for name in settings.fitting}
     text("The search finds the points between privacy and loss. As it stands it serves most tables.")
     chosen = settings.algorithm if settings.algorithm in fitting else None
     ask(ui.select, "Algorithm", ("search", "algorithm"), options=fitting, value=chosen)

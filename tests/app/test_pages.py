@@ -244,7 +244,7 @@ def test_columns_of_a_file_without_their_names_are_named_on_the_page():
     Path("bare.csv").write_text("34,2139,1\n35,2140,2\n36,2141,2\n" * 9, encoding="utf-8")
     for names, said in (
         ("", 'there; fill in "Column names", and choose the file again'),
-        ("a,a,b", "the names must name each column once, got more than once: 'a'"),
+        ("a,a,b", "names must name each column once, got more than once: 'a'"),
     ):
         with pytest.raises(ValueError, match="name") as refused:
             looked("bare.csv", Desk(Path()), names=names)
