@@ -287,7 +287,10 @@ def test_points_of_a_local_recoding_have_no_levels():
     for recoding, said in (("full-domain", "stands its level: 0"), ("local", "stands the number of its groups: 1")):
         change(search={"recoding": recoding})
         search("mine.toml")
-        assert said in " ".join(texts(told(study.show_front)))
+        page = told(study.show_front)
+        assert said in " ".join(texts(page))
+        titles = [own["label"] for own in of(page, ui.table)[0].columns]
+        assert titles.index("suppressed") + 1 == titles.index("cannot be released") < titles.index("zip")
 
 
 def test_neither_a_release_nor_its_codebook_is_a_table_to_begin_with():
