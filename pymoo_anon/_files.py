@@ -128,7 +128,9 @@ def _unwritable(folder: Path, error: OSError) -> OSError:
     elif error.errno == errno.ENOENT:
         missing = next((path for path in (*reversed(folder.parents), folder) if not path.exists()), folder)
         hint = f"make the folder {missing} first, or {hint}"
-    return OSError(error.errno, f"nothing can be written there: {error.strerror}; {hint}", str(folder))
+    # The folder of the process would be a mere dot.
+    place = str(folder if folder.name else folder.absolute())
+    return OSError(error.errno, f"nothing can be written there: {error.strerror}; {hint}", place)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ from typing import Any
 
 from pymoo_anon._files import content_of
 from pymoo_anon._messages import error_text, warnings_for_users
-from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD, RELEASES
+from pymoo_anon.study.names import CHOICE, FRONT, HIERARCHIES, KINDS_BY_ENDING, RECORD, RELEASES, Reading
 from pymoo_anon.study.options import is_project
 from pymoo_anon.study.project import Project, read_project
 from pymoo_anon.study.proposal import Proposer
@@ -28,7 +28,7 @@ TOLD = (ValueError, KeyError, TypeError, OSError, MemoryError, ImportError)
 ARX = ".deid"
 
 # Endings of files that hold one table, or whose table can be found.
-_ENDINGS = (".csv", ".gz", ARX, *(ending for ending, kind in KINDS_BY_ENDING.items() if kind != "duckdb"))
+_ENDINGS = (".csv", ".tsv", ".txt", ".gz", ARX, *(own for own, kind in KINDS_BY_ENDING.items() if kind != "duckdb"))
 
 # Seconds for work to write its results when the screen ends.
 _WRITE_SECONDS = 20
@@ -164,14 +164,17 @@ class Desk:
 
     @property
     def proposer(self) -> Proposer:
-        """The guesses about the table."""
-        reading = self.project().reading
+        """The guesses about the table of the project."""
+        return self.look(self.project().reading)
+
+    def look(self, reading: Reading) -> Proposer:
+        """Return the guesses about a table."""
         files = [] if reading.source.path is None else [reading.source.path]
         return self.once("proposer", "Reading the table", files, _loaded, Proposer, reading, "roles")
 
     def hierarchy(self, name: str) -> OpenHierarchy:
         """Return the hierarchy of a column, with its rows."""
-        file = self.inside(self.project().quasi_identifiers[name])
+        file = self.project().quasi_identifiers[name]
         given = file, self.proposer.profile(name)
         return self.once("hierarchy", "Reading the hierarchy", [file], open_hierarchy, *given)
 
@@ -201,16 +204,12 @@ class Desk:
         # Undoing is no change to be undone.
         del self.earlier[name][-2:]
 
-    def changed(self, found: dict[str, Any] | None = None) -> None:
+    def changed(self) -> None:
         """Let all pages show the new state."""
-        self.found = found or {}
         self.version += 1
 
     def start(self, words: str, work: Callable[[Job], Any], stops: bool = False, quiet: bool = False) -> Job:
-        """Work in the background, one piece at a time.
-
-        Work that is not quiet returns its results by name, or None.
-        """
+        """Work in the background, one piece at a time."""
         self._check_idle()
         self.job = Job(words, partial(self._work, work), stops, quiet)
         self.job.start()
@@ -224,14 +223,15 @@ class Desk:
         try:
             # A quiet one may still run.
             with self._turn, warnings_for_users() as job.notes:
-                made = work(job)
+                work(job)
             if not job.quiet:
-                self.changed(made)
+                self.changed()
         except Exception as error:
             # Fields keep their values.
             job.error = error_text(error)
             self.version += job.stops
             if not isinstance(error, TOLD):
+                job.error = f"a mistake of this program, which its terminal shows: {type(error).__name__}: {job.error}"
                 raise
         except KeyboardInterrupt:
             job.error = "Stopped: nothing was written."

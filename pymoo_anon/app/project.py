@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from nicegui import ui
 
 from pymoo_anon._messages import counted, examples, label_words, listed, percent, plain
 from pymoo_anon.app.desk import ARX, Desk, Job
-from pymoo_anon.app.screen import Screen, button, controls, heading, parts, show_rows, text, warn
+from pymoo_anon.app.screen import Screen, button, heading, parts, show_rows, text, warn
 from pymoo_anon.comparison.uniques import Uniqueness, uniqueness
 from pymoo_anon.publishing.report.cells import one_line
 from pymoo_anon.study import options
@@ -23,7 +22,7 @@ from pymoo_anon.study.names import HIERARCHIES, MISSING, RECODINGS, ROLES, SUPPR
 from pymoo_anon.study.options import command, numeral, read_bounds
 from pymoo_anon.study.project import Project
 from pymoo_anon.study.proposal import Proposer, change_roles, reading_of
-from pymoo_anon.study.tables import Roles, constraint, in_words, measures_by_name, told_measures, unmet
+from pymoo_anon.study.tables import Roles, check_same, constraint, in_words, measures_by_name, told_measures, unmet
 from pymoo_anon.table import hierarchy_edits as edits
 from pymoo_anon.table.delimited import decoded
 from pymoo_anon.table.guesses import Profile
@@ -60,42 +59,27 @@ def show_beginning(screen: Screen) -> None:
     none = f"There is no table in {desk.folder.resolve()}: put a CSV, Excel or Parquet file there."
     text("The first look counts who is unique, and writes nothing." if tables else none)
     for name in tables:
-        button(name, desk.start, f"Reading {name}", partial(look_at, desk, name, screen.chosen))
+        button(name, partial(screen.choose, looked=name))
     ui.input("Sheet or table, if a file has several").bind_value(screen.chosen, "table")
     ui.input("Encoding, if not UTF-8", placeholder="cp1252").bind_value(screen.chosen, "encoding")
-    names = ui.input("Names of the columns, if its first row has none", placeholder="age,zip")
-    names.bind_value(screen.chosen, "names")
-    if "reading" in desk.found:
-        _show_found(screen, **desk.found)
+    ui.input("Column names, if it has none", placeholder="age,zip").bind_value(screen.chosen, "names")
+    if "looked" in screen.chosen:
+        screen.part(partial(show_look, screen))
 
 
-def look_at(desk: Desk, name: str, asked: Mapping[str, str], job: Job) -> dict[str, Any]:
-    """Guess the roles of columns, and count unique rows."""
-    desk.inside(desk.folder / name)
-    named, names, encoding = (asked.get(key) or None for key in ("table", "names", "encoding"))
-    source = source_of(name, desk.folder, named)
+def show_look(screen: Screen) -> None:
+    """Show the risk of a table that is chosen, and begin a project."""
+    desk, name, proposer = screen.desk, screen.chosen["looked"], None
+    table, names, encoding = (screen.chosen.get(key) or None for key in ("table", "names", "encoding"))
+    path, reading = desk.inside(desk.folder / name), Reading(source_of(name, desk.folder, table))
     if name.lower().endswith(ARX):
-        return {"reading": Reading(source)}
-    proposer = Proposer(reading_of(source, "auto", names, encoding))
-    job.show("Counting unique rows")
-    known = proposer.known
-    risk = uniqueness(proposer.frame, known) if known else None
-    return {"reading": proposer.reading, "proposer": proposer, "risk": risk}
-
-
-def _show_found(
-    screen: Screen, reading: Reading, proposer: Proposer | None = None, risk: Uniqueness | None = None
-) -> None:
-    desk, path, stem = screen.desk, Path(str(reading.source.path)), reading.source.stem
-    heading(f"The risk of {path.name} as it stands" if proposer else f"{path.name}, a project of ARX")
-    if risk is not None:
-        _show_risk(risk)
-    elif proposer is not None:
-        text("No column looks as if others knew it of a person: the roles of columns say so, and can be changed.")
-    replaces = ui.checkbox("Replace files that are there")
-    # A project of another table may have a hierarchy of the same name.
-    written = [f"{stem}.toml", HIERARCHIES, *([] if proposer else [f"{stem}.csv"])]
-    replaces.set_visibility(any((desk.folder / name).exists() for name in written))
+        heading(f"{name}, a project of ARX")
+    else:
+        proposer = desk.look(reading_of(reading.source, "auto", names, encoding))
+        reading = proposer.reading
+        heading(f"The risk of {name} as it stands")
+        screen.part(partial(_show_risk, desk, proposer, proposer.known))
+    stem = reading.source.stem
 
     def begin(job: Job) -> None:
         desk.inside(desk.folder / HIERARCHIES)
@@ -112,6 +96,7 @@ def _show_found(
         desk.questions = told
 
     text("Next, a project: a file with the role of each column and all that follows, which you can change.")
+    replaces = ui.checkbox("Replace files that are there")
     words = f"Begin a project: write {stem}.toml and {'drafts of ' if proposer else ''}hierarchies"
     button(words, desk.start, "Drafting hierarchies", begin, first=True)
     screen.same_as(_init_of(reading, desk), partial(command, "risk", f"{stem}.toml"))
@@ -122,7 +107,11 @@ def _init_of(reading: Reading, desk: Desk) -> Callable[[], str]:
     return partial(command, "init", data, table=table, names=names, encoding=reading.encoding)
 
 
-def _show_risk(found: Uniqueness) -> None:
+def _show_risk(desk: Desk, proposer: Proposer, names: list[str]) -> None:
+    if not names:
+        text("No column looks as if others knew it of a person: the roles of columns say so, and can be changed.")
+        return
+    found = desk.once("risk", "Counting unique rows", [], _risk_of, proposer, names)
     titles, *rows = found.table(_SETS_SHOWN)
     _, unique, share, *_ = rows[0]
     text(f"{unique} of {found.n_rows:,} rows ({share}) are unique by {listed(map(str, found.columns))}.")
@@ -132,18 +121,21 @@ def _show_risk(found: Uniqueness) -> None:
     text(*found.singled_out(_MINIMAL_SHOWN))
 
 
+def _risk_of(proposer: Proposer, names: list[str]) -> Uniqueness:
+    return uniqueness(proposer.frame, names)
+
+
 def show_table(screen: Screen) -> None:
     """Show all columns with their roles, which a click changes."""
     desk, project = screen.desk, screen.desk.project()
     every = {own.name: own for own in desk.proposer.profiles}
     n_rows = desk.proposer.profiles[0].n_rows
     text(f"{counted(n_rows, 'row', 'rows')}, {counted(len(every), 'column', 'columns')}.")
-    if odd := sorted(every.keys() ^ project.columns.keys()):
-        warn(f"Not both in the table and in {desk.path.name}: {', '.join(odd)}.")
+    screen.part(partial(check_same, project.data, [*every], [*project.columns]))
     warn(*desk.questions)
     text("A role says what becomes of a column. They are guesses: read all, and change what is wrong.")
-    with ui.expansion("What the roles mean").props("dense"):
-        show_rows(["role", "a column with it"], [*ROLES.items()], "Roles")
+    roles = ["role", "a column with it"], [*ROLES.items()], "Roles"
+    screen.folded("What the roles mean", partial(show_rows, *roles))
     _show_roles(screen, project, [own for name, own in every.items() if name in project.columns])
     heading("How it is read")
 
@@ -155,11 +147,8 @@ def show_table(screen: Screen) -> None:
     screen.ask(ui.input, "Texts that mean: no value", emptied, desk.changed, value=known)
     text(f"All of this stands in {desk.path.name}, which the commands read.")
     heading("The risk of the table as it stands")
-    if "risk" in desk.found:
-        _show_risk(desk.found["risk"])
-    else:
-        names, told = project.with_role("quasi-identifier"), "Counting unique rows"
-        button("Count unique rows", desk.start, told, lambda job: {"risk": uniqueness(desk.proposer.frame, names)})
+    names = project.with_role("quasi-identifier")
+    screen.folded("Count unique rows", partial(_show_risk, desk, desk.proposer, names))
     screen.same_as(_init_of(project.reading, desk), partial(command, "risk", desk.path.name))
 
 
@@ -182,7 +171,7 @@ def _show_roles(screen: Screen, project: Project, profiles: Sequence[Profile]) -
 
     # It tells all that is wrong with the roles.
     screen.part(partial(desk.project, decided=True))
-    words = screen.ask(ui.input, "Find a column").props("dense clearable").classes("find")
+    words = ui.input("Find a column").bind_value(screen.chosen, "sought").props("dense clearable").classes("find")
     words.set_visibility(len(profiles) > 12)
     if len(undecided) > 1:
         one = ui.select([*ROLES][:-1], value="drop", label="Role of those not decided")
@@ -264,7 +253,7 @@ def _show_levels(screen: Screen, name: str, opened: edits.OpenHierarchy) -> None
     table.on_select(lambda: screen.part(show_changes, below))
     if desk.proposer.profile(name).kind == "numbers":
         heading("Intervals")
-        widths = screen.ask(ui.input, "Widths, from fine to coarse", placeholder="5, 10, 20")
+        widths = ui.input("Widths, from fine to coarse", placeholder="5, 10, 20").bind_value(screen.chosen, "widths")
 
         def make() -> Hierarchy:
             return edits.with_widths(hierarchy, [numeral("widths", own) for own in parts(widths)])
@@ -336,7 +325,7 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
     """Show entries of the project file, to remove or add one."""
     for place, told in enumerate(said):
         left = [*entries[:place], *entries[place + 1 :]]
-        with controls():
+        with ui.element("div").classes("controls"):
             text(told)
             button("Remove", screen.write, {key: left}).props(f'flat dense aria-label="Remove: {place + 1}"')
     project = screen.desk.project()
@@ -344,7 +333,7 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
     if key == ("adversary",):
         whom = ui.select(list(project.quasi_identifiers), multiple=True, value=[], label="Known columns")
     elif key == ("audience",):
-        whom = screen.ask(ui.input, "Name")
+        whom = ui.input("Name").bind_value(screen.chosen, "name")
     bound = _bound_fields(project)
 
     def add() -> None:
@@ -361,7 +350,7 @@ def _show_entries(screen: Screen, words: str, key: tuple[str, ...], entries: lis
             by_name = {one["name"]: one for one in entries}
             before = by_name.get(named, {"name": named, "require": []})
             made = [*{**by_name, named: {**before, "require": [*before["require"], own]}}.values()]
-        screen.typed.pop("Name", None)
+        screen.chosen.pop("name", None)
         screen.write({key: made})
 
     button(words, add, first=whom is None)

@@ -24,16 +24,15 @@ _ADVICE = {
     r"suppression must be .* or 0 (where .*), as in .*": r'change "Suppress at most" to violating:0.01 or 0 \1',
     r"name one: --table NAME of .* file": "name one as Sheet or table, and choose the file again",
     r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",
-    r"--names NAME,NAME,\.\.\. names the columns of a .*": '"Names of the columns" names them',
-    "--(names|encoding) must": r"the \1 must",
+    r"init --names NAME,NAME,\.\.\. names the columns of a .*": 'fill in "Column names", and choose the file again',
     r", keep=\{.* beside its role": " above",
     r"Hierarchy\.with_root\(\) adds a level '\*'": "step 2 merges all groups of a last level",
-    "belongs to another search$": "is of a search with other settings: search again",
     "release --local": "at step 6 every class at levels of its own",
     "--force replaces it, --output names": "the box beside the button replaces it, or name",
     "--column names fewer": "fewer of them may have the role quasi-identifier",
     'missing = "drop" leaves (.*), missing = "keep" makes': r'"Rows without a value" of step 1 can leave \1, or make',
     r"not proven \(Ctrl-C\)": "not proven (stopped)",
+    "pymoo-anon init writes a project file": '"Other files" begins another one',
 }
 
 #: Fills a part of the page, or does what a button says.
@@ -49,7 +48,7 @@ class Screen:
     Attributes:
         desk: The state that all pages share.
         chosen: What is chosen on this page alone, by name.
-        typed: Texts of this step that are not kept yet, by the label of their field.
+        typed: Texts of this step that are not in the project file yet, by the label of their field.
         known: The content of the project file that the page shows.
     """
 
@@ -72,7 +71,7 @@ class Screen:
         change_project(self.desk.path, changes, self.known)
         self.show() if anew else self._note()
 
-    def ask(self, kind: Any, label: str, into: Any = None, then: Action = lambda: None, **more: Any) -> Any:
+    def ask(self, kind: Any, label: str, into: Any, then: Action = lambda: None, **more: Any) -> Any:
         """Make a field. Its value is written into the project file when it is left.
 
         It goes `into` a key, or becomes the changes that a function returns. A text stays when the page is filled anew.
@@ -92,10 +91,8 @@ class Screen:
             return field.on_value_change(keep)
         field.value = self.typed.get(label, field.value)
         field.on_value_change(lambda event: self.typed.update({label: event.value}))
-        if into is not None:
-            # Unlike "blur", "change" comes before the click that ends the typing. It does not come for an older text.
-            field.on("change", keep).on("blur", lambda: keep() if label in self.typed else None)
-        return field
+        # Unlike "blur", "change" comes before the click that ends the typing. It does not come for an older text.
+        return field.on("change", keep).on("blur", lambda: keep() if label in self.typed else None)
 
     def checked(self, check: Action) -> Callable[..., Any]:
         """Show a check, and return an `ask` that shows it anew."""
@@ -126,6 +123,12 @@ class Screen:
                 warn(error_text(error))
         return place
 
+    def folded(self, title: str, make: Action) -> None:
+        """Show a title, below which a part is filled when it is opened."""
+        with ui.expansion(title).props("dense") as fold:
+            place = ui.element("div").classes("part")
+        fold.on_value_change(lambda: self.part(make, place) if fold.value else None)
+
     def go_to(self, step: int, push: bool = True) -> None:
         """Show another step, and let the browser go back to this one."""
         if push:
@@ -152,7 +155,7 @@ class Screen:
                     own.bind_enabled_from(desk, "file", bool)
                     self._links.append(own)
         work = ui.element("div").classes("status").props('role="status" aria-live="polite"')
-        with work, controls() as running:
+        with work, ui.element("div").classes("controls") as running:
             running.bind_visibility_from(desk, "job", lambda job: job.is_alive())
             ui.spinner(size="1.2em")
             ui.label().bind_text_from(desk, "job", lambda job: plain(job.status))
@@ -221,11 +224,6 @@ def button(words: str, action: Callable[..., object], *given: Any, first: bool =
     """Make a button of an action and its arguments, filled if `first`."""
     made = ui.button(plain(words), on_click=partial(action, *given))
     return made.props("no-caps" if first else "outline no-caps")
-
-
-def controls() -> ui.element:
-    """Make a line of fields and buttons."""
-    return ui.element("div").classes("controls")
 
 
 def heading(words: str, level: int = 2) -> None:

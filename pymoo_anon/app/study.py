@@ -11,7 +11,6 @@ from typing import Any
 from nicegui import ui
 from pymoo.core.algorithm import Algorithm
 
-from pymoo_anon._files import check_free
 from pymoo_anon._messages import counted, error_text, examples
 from pymoo_anon.app.desk import Job
 from pymoo_anon.app.screen import Screen, button, heading, in_steps, parts, show_rows, text, warn
@@ -27,7 +26,6 @@ from pymoo_anon.publishing.report.subject import ABOUT, Subject, checked_subject
 from pymoo_anon.publishing.report.values import side_by_side
 from pymoo_anon.study.names import ALGORITHMS, CHOICE, JOURNAL, RECORD, ROLES, SUPPRESSED
 from pymoo_anon.study.options import command, joined
-from pymoo_anon.study.search import Run, searched_folder
 from pymoo_anon.study.stored import CODEBOOK, EVIDENCE, beside, bound_text
 from pymoo_anon.study.study import Study, all_together, report_of, target_of, verdict_of
 from pymoo_anon.study.tables import told_measures
@@ -64,7 +62,7 @@ def show_search(screen: Screen) -> None:
     ask = screen.checked(lambda: desk.project().settings().check())
     # Other work ends without a look at this page.
     is_searching = desk.job.is_alive() and desk.job.stops
-    fitting = {name: own.words for name, own in ALGORITHMS.items() if own.local in (None, settings.local)}
+    fitting = {name: ALGORITHMS[name].words for name in settings.fitting}
     text("The search finds the points between privacy and loss. As it stands it serves most tables.")
     chosen = settings.algorithm if settings.algorithm in fitting else None
     ask(ui.select, "Algorithm", ("search", "algorithm"), options=fitting, value=chosen)
@@ -99,6 +97,9 @@ def _start(screen: Screen, resume: bool = False) -> None:
     settings.check()
 
     def work(job: Job) -> None:
+        # It loads matplotlib, which no other step needs.
+        from pymoo_anon.study.search import Run, searched_folder
+
         drawn = 0.0
 
         def follow(algorithm: Algorithm) -> None:
@@ -167,13 +168,11 @@ def show_front(screen: Screen) -> None:
 
 def _point_table(study: Study) -> ui.table:
     cells, n = study.front.cells(), len(study.table.quasi_identifiers)
-    columns = [*cells[n:], *cells[:n]]
-    numbers = ["row", *(title for title, _ in columns)]
-    rows = [
-        [place + 1, *(own[place] for _, own in columns), in_steps(why or "")]
-        for place, why in enumerate(study.refusals())
-    ]
-    table = show_rows([*numbers, "cannot be released"], rows, "The points of the front", right=numbers)
+    refusals = "cannot be released", [in_steps(why or "") for why in study.refusals()]
+    # Whether a point can be released stands before the levels, of which not all fit on the page.
+    columns = [("row", range(1, len(study.front) + 1)), *cells[n:], refusals, *cells[:n]]
+    titles, rows = [title for title, _ in columns], zip(*(own for _, own in columns), strict=True)
+    table = show_rows(titles, rows, "The points of the front", right={*titles} - {refusals[0]})
     # Not all of them fit side by side.
     table.add_slot("header-selection")
     return table.classes("points").props("selection=multiple")
@@ -197,24 +196,18 @@ def _show_choice(screen: Screen, study: Study, rows: list[int], choice: Choice |
         text("Each audience gets a point of its own at step 6, and needs no choice.")
     if choice is not None:
         text(f"Chosen: row {choice.row + 1}, {choice.said}; {choice.reason}.", kind="good")
-        warn(screen.desk.found.get("passed over", ""))
         less = partial(less_lost, study.front, choice, study.project.suppressed)
         screen.part(lambda: text(once("less", make=less)))
-        with ui.expansion("Why this point, and what others would cost").props("dense") as why:
-            place = ui.element("div").classes("part")
-
-        def explain() -> None:
-            text(*once("explained", make=study.explained))
-
-        why.on_value_change(lambda: screen.part(explain, place) if why.value else None)
+        why = "Why this point, and what others would cost"
+        screen.folded(why, lambda: text(*once("explained", make=study.explained)))
         screen.chosen.setdefault("bounds", joined([bound_text(one) for one in choice.requirements]))
 
     def pick(how: dict[str, Any]) -> None:
         asked = parts(bounds)
 
-        def work(job: Job) -> dict[str, Any]:
+        def work(job: Job) -> None:
             chosen = study.pick(study.constraints(asked), **how)
-            return {"passed over": "" if "row" in how else study.passed_over(chosen, **how)}
+            job.notes += filter(None, [study.passed_over(chosen, **how)])
 
         screen.desk.start("Comparing the points", work)
 
@@ -236,7 +229,7 @@ def show_release_step(screen: Screen) -> None:
     """Show the release, its recount and its report."""
     desk, study = screen.desk, screen.desk.study
     project = study.project
-    heading("What leaves")
+    heading("What leaves, and what stays")
     rows = [(role, examples(own, str, _MOST_NAMED), ROLES[role]) for role in ROLES if (own := project.with_role(role))]
     show_rows(["role", "columns", "what becomes of them"], rows, "What leaves")
     kept = {name: project.columns[name].reason or "" for name in project.with_role("keep")}
@@ -289,10 +282,9 @@ def _show_release(screen: Screen, study: Study, audience: str | None) -> None:
         if given["output"] is not None:
             given["output"] = project.path.parent / given["output"]
         # A wrong place is refused before any work.
-        target, paths = target_of(own, given["output"], None)
+        target, paths = target_of(own, given["output"], None, bool(force.value))
         for path in (*paths, target.path or paths[0]):
             desk.inside(path)
-        check_free(paths, bool(force.value))
         # An audience is searched for, as long as the search itself lasts.
         own.point()
         job.show("Step 2 of 4: recoding and writing")
@@ -332,9 +324,10 @@ def _show_releases(screen: Screen, study: Study) -> None:
         warn(f"Whoever has the {n} releases and links their rows sees {together}." if together else "")
 
     screen.part(show_together)
-    for file, broken in desk.found.get("verified", {}).items():
+    for file, broken in screen.chosen.pop("verified", {}).items():
         text(f"{file.name}: {verdict_of(study, file, broken)}.", kind="warning" if broken else "good")
-    button("Count all releases again", desk.start, "Counting", lambda job: {"verified": study.verify(job.show)})
+    again = "Counting", lambda job: screen.chosen.update(verified=study.verify(job.show))
+    button("Count all releases again", desk.start, *again)
     screen.same_as(partial(command, "verify", desk.path.name))
 
 
@@ -350,8 +343,7 @@ def _show_report(screen: Screen, study: Study, audience: str | None) -> None:
 
     def write(job: Job) -> None:
         own, is_external = desk.study.for_audience(audience), bool(external.value)
-        target = desk.inside(report_of(own, is_external))
-        check_free([target], bool(force.value))
+        target = desk.inside(report_of(own, is_external, None, bool(force.value)))
         own.report(target, external=is_external, show=job.show)
         desk.report = target
 

@@ -13,7 +13,7 @@ from pymoo_anon.cli.console import print_rows, tell, tell_some, working
 from pymoo_anon.cli.options import InitRequest
 from pymoo_anon.study.interrupt import write_new
 from pymoo_anon.study.names import HIERARCHIES, Source, source_of
-from pymoo_anon.study.options import command
+from pymoo_anon.study.options import command, options_named
 from pymoo_anon.study.proposal import DECIDED, EQUAL, Proposal, Proposer, reading_of
 
 # Most questions that are printed.
@@ -39,7 +39,8 @@ def run_init(request: InitRequest, console: Console) -> None:
     if source.path is not None and source.path.suffix.lower() == ".deid":
         _take_over(request, source, source.path, console)
         return
-    reading = reading_of(source, request.engine, request.names, request.encoding)
+    with options_named(request):
+        reading = reading_of(source, request.engine, request.names, request.encoding)
     source = reading.source
     project = request.output / f"{source.stem}.toml"
     # The folder is tried before the work.

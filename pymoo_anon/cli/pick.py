@@ -12,7 +12,7 @@ from pymoo_anon.problems.front import risk_at_most
 from pymoo_anon.problems.less_lost import less_lost
 from pymoo_anon.study.folder import SearchFolder
 from pymoo_anon.study.options import command, options_named
-from pymoo_anon.study.tables import constraint, objective
+from pymoo_anon.study.tables import objective
 
 
 def run_pick(asked: PickRequest, console: Console) -> None:
@@ -26,11 +26,11 @@ def run_pick(asked: PickRequest, console: Console) -> None:
             known = ", ".join(f"--{name}" for name in WAYS)
             raise ValueError(f"one of {known} must say which point to take, as no objective of {asked.file} is a loss")
         show("Step 2 of 2: comparing its points")
-        bounds = [constraint(text, study.table, study.problem.measured) for text in asked.require]
-        bounds += [] if asked.risk is None else [risk_at_most(study.table, asked.risk)]
+        risk = [] if asked.risk is None else [risk_at_most(study.table, asked.risk)]
+        bounds = [*study.constraints(asked.require), *risk]
         ways = {"row": asked.row, "knee": asked.knee, **_ways(asked, study)}
         choice = study.pick(bounds, **ways)
-        passed = "" if asked.row is not None else study.passed_over(choice, **ways)
+        passed = study.passed_over(choice, **ways)
         less = less_lost(front, choice, study.project.suppressed)
     which = f" of {n_found}" if choice.row < n_found else f", made beside the front's {n_found}"
     tell(console, f"Row {choice.row + 1}{which}: {choice.said}.")

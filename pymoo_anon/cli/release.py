@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
-from pymoo_anon._files import check_free
 from pymoo_anon._messages import counted, listed, number, plain
 from pymoo_anon.cli.console import tell, working
 from pymoo_anon.cli.options import ReleaseRequest
@@ -25,8 +24,7 @@ def run_release(asked: ReleaseRequest, console: Console) -> None:
     with options_named(asked):
         study = study.for_audience(asked.audience)
     # A wrong place is refused before any work.
-    target, paths = target_of(study, asked.output, asked.table)
-    check_free(paths, asked.force)
+    target, _ = target_of(study, asked.output, asked.table, asked.force)
     # The point of an audience is searched, for as long as the search itself lasts.
     first = "reading the front" if asked.audience is None else f"searching for audience {asked.audience!r}"
     with working(f"Step 1 of 4: {first}"), options_named(asked):

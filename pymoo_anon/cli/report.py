@@ -7,7 +7,6 @@ import numba  # noqa: F401
 from rich.console import Console
 
 import pymoo_anon.publishing.report.page  # noqa: F401
-from pymoo_anon._files import check_free
 from pymoo_anon._messages import plain
 from pymoo_anon.cli.console import working
 from pymoo_anon.cli.options import ReportRequest
@@ -20,10 +19,7 @@ def run_report(asked: ReportRequest, console: Console) -> None:
     study = Study.open(asked.file)
     with options_named(asked):
         study = study.for_audience(asked.audience)
-    released, target = study.released, asked.output or report_of(study, asked.external)
-    if target.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"--output must be a file that ends in .html, got {str(target)!r}")
-    check_free([target], asked.force)
+        target = report_of(study, asked.external, asked.output, asked.force)
     with working("Step 1 of 3: reading the front") as show, options_named(asked):
         evidence = study.report(
             target,
@@ -36,4 +32,4 @@ def run_report(asked: ReportRequest, console: Console) -> None:
     if evidence is None:
         hint = f"{release_command(study)} writes them"
         console.print(plain(f"The report has no claims and no evidence: {hint}."))
-    console.print(plain(f"Written: {target}, about {released if evidence else 'a choice that is not released'}"))
+    console.print(plain(f"Written: {target}, about {study.released if evidence else 'a choice that is not released'}"))

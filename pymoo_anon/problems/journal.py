@@ -97,11 +97,11 @@ class Journal:
         """Yield the whole records of an earlier process.
 
         Raises:
-            ValueError: The file belongs to another search.
+            ValueError: The file belongs to a search with other settings.
         """
         content = self.path.read_bytes()
         if not self._head.startswith(content[: len(self._head)]):
-            raise ValueError(f"{self.path} belongs to another search")
+            raise ValueError(f"{self.path} belongs to a search with other settings; search again")
         whole = len(self._head) if content.startswith(self._head) else 0
         while whole and (found := _read_record(content, whole)) is not None:
             record, whole = found

@@ -195,10 +195,10 @@ class SearchFolder:
         self.choice = choice
         return choice
 
-    def passed_over(self, choice: Choice, **ways: Any) -> str:
-        """Tell why a better point with the same requirements cannot be released."""
+    def passed_over(self, choice: Choice, *, row: int | None = None, **ways: Any) -> str:
+        """Tell why a better point with the same requirements cannot be released. No point is better than a `row`."""
         front, bounds = self.front, choice.requirements
-        wanted = front.choose(require=bounds, **ways)
+        wanted = choice if row is not None else front.choose(require=bounds, **ways)
         if not bounds or wanted.row == choice.row:
             return ""
         why = front.refusal(front.place_of(wanted), self.project.suppressed, bounds)

@@ -520,14 +520,18 @@ class Settings(Invocation):
                     f"level cannot be combined with local recodings, where every class has levels of its own, got "
                     f"{examples(list(levels))}"
                 )
-        fitting = [name for name, own in ALGORITHMS.items() if own.local in (None, self.local)]
-        if self.algorithm not in fitting:
+        if self.algorithm not in self.fitting:
             kind = "local recodings" if self.local else "levels of whole columns, as without --local"
-            raise ValueError(f"algorithm must be one for {kind}: {', '.join(fitting)}; got {self.algorithm!r}")
+            raise ValueError(f"algorithm must be one for {kind}: {', '.join(self.fitting)}; got {self.algorithm!r}")
         if self.project is None:
             check_meant(self, self.demo, f"--demo {self.demo}")
         if self.epsilon is not None:
             self.sides()
+
+    @property
+    def fitting(self) -> list[str]:
+        """The algorithms for its kind of recoding."""
+        return [name for name, own in ALGORITHMS.items() if own.local in (None, self.local)]
 
     def sides(self) -> list[float] | None:
         """Return the sides of the archive's boxes, or None."""

@@ -83,12 +83,12 @@ def reading_of(source: Source, engine: str, named: str | None, encoding: str | N
     names = None if named is None else tuple(parts_of(named))
     if names is not None and (not all(names) or repeated(names)):
         got = f"more than once: {examples(repeated(names))}" if all(names) else "an empty name"
-        raise ValueError(f"--names must name each column once, got {got}")
+        raise ValueError(f"names must name each column once, got {got}")
     if encoding is not None:
         try:
             read_encoding(encoding)
         except ValueError as error:
-            raise ValueError(f"--encoding must be {error}, got {encoding!r}") from None
+            raise ValueError(f"encoding must be {error}, got {encoding!r}") from None
     strip = False
     if source.kind == "csv":
         assert source.path is not None

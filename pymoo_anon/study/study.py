@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from pymoo_anon._files import replaced, tried
+from pymoo_anon._files import check_free, replaced, tried
 from pymoo_anon._messages import listed
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.problems.arguments import RefinementError
@@ -198,8 +198,8 @@ class Study(SearchFolder):
         return told
 
 
-def target_of(study: Study, output: Any, table: str | None) -> tuple[Source, list[Path]]:
-    """Return the place of a release and its files, the evidence last."""
+def target_of(study: Study, output: Any, table: str | None, force: bool = True) -> tuple[Source, list[Path]]:
+    """Return the place of a release and its files, the evidence last, which `force` alone replaces."""
     target = study.project.release if output is None else source_of(os.fspath(output), Path(), table)
     if output is None and table is not None:
         raise ValueError(f"table must come with output, the place of a database, got {table!r} alone")
@@ -207,12 +207,18 @@ def target_of(study: Study, output: Any, table: str | None) -> tuple[Source, lis
     if told := study.project.alike(target):
         raise ValueError(told)
     own = target.documents(study.project.path.parent)
-    return target, [*([own] if target.table is None else []), beside(own, CODEBOOK), beside(own, EVIDENCE)]
+    paths = [*([own] if target.table is None else []), beside(own, CODEBOOK), beside(own, EVIDENCE)]
+    check_free(paths, force)
+    return target, paths
 
 
-def report_of(study: Study, external: bool) -> Path:
-    """Return the usual place of a report."""
-    return study.released.with_suffix(".external.html" if external else ".report.html")
+def report_of(study: Study, external: bool, output: Path | None, force: bool) -> Path:
+    """Return the place of a report, usually beside the release, which `force` alone replaces."""
+    target = output or study.released.with_suffix(".external.html" if external else ".report.html")
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"output must be a file that ends in .html, got {str(target)!r}")
+    check_free([target], force)
+    return target
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def open_table(reading: Reading, wanted: Sequence[str], columns: Sequence[str] |
 
     def choose(found: list[str]) -> Sequence[str]:
         if columns is not None:
-            _check_same(reading.source, found, columns)
+            check_same(reading.source, found, columns)
             return wanted
         known = [column for column in found if column]
         asked = all_there(wanted, known)
@@ -134,7 +134,8 @@ def _check_there(source: Source, found: Sequence[str], wanted: Sequence[str]) ->
         raise ValueError(f"{source} must have the columns {examples(lacking)}, got columns {examples(found)}")
 
 
-def _check_same(source: Source, found: list[str], columns: Sequence[str]) -> None:
+def check_same(source: Source, found: list[str], columns: Sequence[str]) -> None:
+    """Refuse a table with other columns than those of its project."""
     check_named(source, found)
     _check_there(source, found, columns)
     if undecided := [column for column in found if column not in columns]:

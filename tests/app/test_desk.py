@@ -1,18 +1,15 @@
 """State of the screen, where long work runs once in the background, and the gate before it."""
 
 import asyncio
-import sqlite3
 import threading
 import warnings
-from contextlib import closing
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from command import own, run
 
 from pymoo_anon.app import desk as module
-from pymoo_anon.app.desk import Desk, Job, NotYetError
+from pymoo_anon.app.desk import Desk, NotYetError
 from pymoo_anon.app.server import Guard
 from pymoo_anon.study.proposal import Proposer
 from pymoo_anon.study.study import Study
@@ -149,32 +146,19 @@ def test_no_work_but_a_search_goes_on_with_another_project(folder):
     def begins(job):
         go_on.wait(10)
         desk.open("mine.toml")
-        return {"risk": 1}
 
     job = desk.start("drafting", begins)
     with pytest.raises(ValueError, match="wait for the end of this work: drafting"):
         desk.open("other.toml")
     go_on.set()
     job.join()
-    assert (job.error, desk.file, desk.found) == ("", folder / "mine.toml", {"risk": 1})
+    assert (job.error, desk.file) == ("", folder / "mine.toml")
     go_on.clear()
     job = desk.start("searching", lambda job: go_on.wait(10) and None, stops=True)
     desk.open("other.toml")
     go_on.set()
     job.join()
     assert (job.error, desk.file) == ("", folder / "other.toml")
-
-
-def test_any_table_can_be_begun_under_the_name_that_init_gives(folder):
-    project = pytest.importorskip("pymoo_anon.app.project", reason="needs nicegui")
-    Path("odd.csv").write_text("reading\n" + "".join(f"{i}.5\n" for i in range(30)), encoding="utf-8")
-    with closing(sqlite3.connect("data.sqlite")) as database:
-        pd.read_csv("mine.csv", dtype=str).to_sql("my persons", database, index=False)
-    for name, stem, n_rows in (("odd.csv", "odd", None), ("mine.csv", "mine", 40), ("data.sqlite", "my_persons", 40)):
-        found = project.look_at(Desk(folder), name, {}, Job(""))
-        assert getattr(found["risk"], "n_rows", None) == n_rows
-        assert found["proposer"].reading.source.stem == stem
-        assert f"{stem}.toml" in found["proposer"].propose(folder / f"{stem}.toml").texts
 
 
 TOKEN, PORT = "token-of-this-run", 4711
@@ -236,14 +220,6 @@ def test_the_own_page_is_served(host, origin):
         assert answer(f"/{TOKEN}/page", ("host", f"{host}:{PORT}"), *origin, kind=kind) == 200
 
 
-def test_pages_load_nothing_from_elsewhere():
-    headers = dict(Guard(_reached, TOKEN, PORT).headers)
-    policy = headers["content-security-policy"]
-    assert policy.startswith("default-src 'self'; ")
-    assert f"connect-src 'self' ws://127.0.0.1:{PORT} ws://localhost:{PORT}; " in policy
-    assert (headers["referrer-policy"], headers["x-content-type-options"]) == ("no-referrer", "nosniff")
-
-
 def test_no_path_leaves_the_folder(own_table):
     folder = own_table / "work"
     folder.mkdir()
@@ -277,7 +253,7 @@ def test_one_piece_of_work_at_a_time_and_its_errors_are_told(folder):
     for error, told in (
         (ValueError("k must be whole"), "k must be whole"),
         (KeyError("k"), "k"),
-        (ZeroDivisionError("division by zero"), "division by zero"),
+        (ZeroDivisionError("no"), "a mistake of this program, which its terminal shows: ZeroDivisionError: no"),
         (KeyboardInterrupt(), "Stopped: nothing was written."),
     ):
 
@@ -286,5 +262,3 @@ def test_one_piece_of_work_at_a_time_and_its_errors_are_told(folder):
 
         desk.start("failing", fails).join()
         assert desk.job.error == told
-    desk.start("working", lambda job: {"found": 1}).join()
-    assert (desk.job.error, desk.found) == ("", {"found": 1})

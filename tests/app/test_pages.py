@@ -1,6 +1,8 @@
 """Pages without a browser: their sentences about a project, and their fields."""
 
+import sqlite3
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +13,8 @@ from command import own, run, search
 
 from pymoo_anon.app.desk import Desk, Job, NotYetError
 from pymoo_anon.publishing.release import ANYWAY
+from pymoo_anon.study.names import source_of
+from pymoo_anon.study.proposal import Proposer, reading_of
 
 nicegui = pytest.importorskip("nicegui")
 screen, project, study = (pytest.importorskip(f"pymoo_anon.app.{name}") for name in ("screen", "project", "study"))
@@ -48,6 +52,13 @@ def told(fill, desk=None):
                 words, make = needed.args
         desk.start(words, lambda job, make=make: make(), quiet=True).join()
         assert desk.job.error == ""
+
+
+def looked(name, desk, **asked):
+    """Return the page of a table to begin with, also with its risk."""
+    for _ in range(2):
+        page = told(lambda own: own.chosen.update(looked=name, **asked) or project.show_look(own), desk)
+    return page
 
 
 def of(page, kind):
@@ -147,7 +158,7 @@ def test_a_table_of_other_columns_than_the_project_names_them():
     Path("mine.csv").write_text("postcode,age\n1,2\n3,4\n", encoding="utf-8")
     desk = Desk(Path("mine.toml"))
     said = texts(told(project.show_table, desk))
-    assert "Not both in the table and in mine.toml: age, diagnosis, note, paid, postcode, sex, zip." in said
+    assert [one for one in said if one.startswith("mine.csv must have the columns 'zip', 'sex', 'diagnosis',")]
     with pytest.raises(ValueError, match=r"mine\.csv must have the column 'zip', got 'postcode', 'age'"):
         desk.hierarchy("zip")
 
@@ -159,17 +170,6 @@ def test_an_algorithm_that_does_not_fit_can_be_changed():
     (algorithm,) = of(page, ui.select)
     algorithm.value = "sweep"
     assert Desk(Path("mine.toml")).project().search["algorithm"] == "sweep"
-
-
-def test_files_of_another_project_can_be_replaced():
-    Path("mine.toml").unlink()
-    for is_there in (False, True):
-        desk = Desk(Path())
-        desk.found = project.look_at(desk, "mine.csv", {}, Job(""))
-        page = told(project.show_beginning, desk)
-        (box,) = of(page, ui.checkbox)
-        assert box.visible == is_there
-        Path("hierarchies").mkdir(exist_ok=True)
 
 
 def test_a_choice_of_another_front_hides_no_point():
@@ -207,14 +207,14 @@ def test_a_sheet_and_an_encoding_are_asked_for_by_errors_and_written_into_the_pr
     ):
         desk = Desk(Path())
         with pytest.raises(ValueError, match="name") as refused:
-            project.look_at(desk, name, {"table": "", "encoding": ""}, Job(""))
+            Proposer(reading_of(source_of(name, Path()), "auto", None))
         assert screen.in_steps(str(refused.value)).endswith(advice)
-        desk.found = project.look_at(desk, name, asked, Job(""))
-        page = told(project.show_beginning, desk)
+        page = looked(name, desk, **asked)
         ((key, value),) = asked.items()
         assert [one for one in texts(page) if one.startswith("pymoo-anon init") and f" --{key} {value}" in one]
-        made = desk.found["proposer"].propose(Path("new.toml")).texts["new.toml"]
-        assert f'{key} = "{value}"' in made
+        of(page, ui.checkbox)[0].value = True
+        work(page, desk, "Begin a project")
+        assert f'{key} = "{value}"' in desk.text
 
 
 def test_roles_that_do_not_fit_one_another_are_told_at_once():
@@ -226,15 +226,30 @@ def test_roles_that_do_not_fit_one_another_are_told_at_once():
         assert f"mine.toml: {said}" in texts(told(project.show_table))
 
 
+def test_any_table_can_be_begun_under_the_name_that_init_gives():
+    Path("odd.csv").write_text("reading\n" + "".join(f"{i}.5\n" for i in range(30)), encoding="utf-8")
+    with closing(sqlite3.connect("data.sqlite")) as database:
+        pd.read_csv("mine.csv", dtype=str).to_sql("my persons", database, index=False)
+    for name, stem, risk in (
+        ("odd.csv", "odd", "No column looks as if"),
+        ("mine.csv", "mine", " of 40 rows "),
+        ("data.sqlite", "my_persons", " of 40 rows "),
+    ):
+        page = looked(name, Desk(Path()))
+        assert risk in " ".join(texts(page))
+        assert button(page, f"Begin a project: write {stem}.toml")
+
+
 def test_columns_of_a_file_without_their_names_are_named_on_the_page():
     Path("bare.csv").write_text("34,2139,1\n35,2140,2\n36,2141,2\n" * 9, encoding="utf-8")
-    for names, said in (("", '"Names of the columns" names them'), ("a,a,b", "names each column")):
+    for names, said in (
+        ("", 'there; fill in "Column names", and choose the file again'),
+        ("a,a,b", "names must name each column once, got more than once: 'a'"),
+    ):
         with pytest.raises(ValueError, match="name") as refused:
-            project.look_at(Desk(Path()), "bare.csv", {"names": names}, Job(""))
-        assert "--" not in screen.in_steps(str(refused.value)), said
-    desk = Desk(Path())
-    desk.found = project.look_at(desk, "bare.csv", {"names": "age,zip,code"}, Job(""))
-    said = texts(told(project.show_beginning, desk))
+            looked("bare.csv", Desk(Path()), names=names)
+        assert screen.in_steps(str(refused.value)).endswith(said)
+    said = texts(looked("bare.csv", Desk(Path()), names="age,zip,code"))
     assert "pymoo-anon init bare.csv --names age,zip,code" in said
 
 
@@ -263,6 +278,7 @@ def test_advice_is_about_the_page():
         'stands alone; suppressed = "drop" leaves it out': "stands alone; step 3 can leave it out",
         ANYWAY: 'a reason in "Release anyway, because" releases it nevertheless',
         "pymoo-anon release a.toml --force writes both": 'a release with the box "Replace" writes both',
+        "no such file; pymoo-anon init writes a project file": 'no such file; "Other files" begins another one',
     }.items():
         assert screen.in_steps(str(advice)) == said
 
@@ -271,13 +287,16 @@ def test_points_of_a_local_recoding_have_no_levels():
     for recoding, said in (("full-domain", "stands its level: 0"), ("local", "stands the number of its groups: 1")):
         change(search={"recoding": recoding})
         search("mine.toml")
-        assert said in " ".join(texts(told(study.show_front)))
+        page = told(study.show_front)
+        assert said in " ".join(texts(page))
+        titles = [own["label"] for own in of(page, ui.table)[0].columns]
+        assert titles.index("suppressed") + 1 == titles.index("cannot be released") < titles.index("zip")
 
 
 def test_neither_a_release_nor_its_codebook_is_a_table_to_begin_with():
-    for name in ("mine-release.csv", "mine-release.csv.codebook.csv", "mine-release.csv.evidence.json"):
+    for name in ("mine-release.csv", "mine-release.csv.codebook.csv", "mine-release.csv.evidence.json", "tabs.tsv"):
         Path(name).touch()
-    assert Desk(Path()).files() == (["mine.toml"], ["mine.csv"])
+    assert Desk(Path()).files() == (["mine.toml"], ["mine.csv", "tabs.tsv"])
 
 
 def test_a_project_of_arx_is_begun_with_what_was_not_taken_over():
@@ -287,8 +306,7 @@ def test_a_project_of_arx_is_begun_with_what_was_not_taken_over():
     write("taken.deid", entries(rows, columns, trees, config_of(["3-anonymity"], 0.1, {"zip": 0.5})))
     desk = Desk(Path())
     assert desk.files()[1] == ["mine.csv", "taken.deid"]
-    desk.found = project.look_at(desk, "taken.deid", {}, Job(""))
-    page = told(project.show_beginning, desk)
+    page = looked("taken.deid", desk)
     assert "pymoo-anon init taken.deid" in texts(page)
     work(page, desk, "Begin a project: write taken.toml and hierarchies")
     assert desk.file == Path("taken.toml")
@@ -464,9 +482,8 @@ def test_what_a_draft_asks_stands_above_the_columns_and_a_draft_can_be_made_anew
     codes = [*range(20, 60), *range(20, 60), *["x7"] * 3]
     pd.DataFrame({"age": codes, "sex": ["F"] * len(codes)}).to_csv("odd.csv", index=False)
     desk = Desk(Path())
-    desk.found = project.look_at(desk, "odd.csv", {}, Job(""))
-    page = told(project.show_beginning, desk)
-    box = of(page, ui.checkbox)[0]
+    page = looked("odd.csv", desk)
+    (box,) = of(page, ui.checkbox)
     box.value = True
     work(page, desk, "Begin a project")
     page = told(project.show_table, desk)
@@ -491,9 +508,9 @@ def test_a_better_point_that_cannot_be_released_is_told():
     page = told(study.show_front, desk)
     labelled(page, "What must hold").value = "k>=4"
     work(page, desk, "Choose the least loss")
-    said = texts(told(study.show_front, desk))
-    (better,) = [one for one in said if "fits better, but its 3 suppressed rows" in one]
-    assert better.endswith("step 3 can leave them out.")
+    (better,) = desk.job.notes
+    assert "fits better, but its 3 suppressed rows" in better
+    assert screen.in_steps(better).endswith("step 3 can leave them out.")
     change(search={"suppression": 3}, release={"suppressed": "drop"})
     run("pick", "mine.toml", "--require", "k>=4")
     run("release", "mine.toml")

@@ -44,8 +44,9 @@ def test_a_folder_without_permission_or_space_is_found_before_any_work(monkeypat
 
     monkeypatch.setattr(searching, "read_table", interrupt)
     monkeypatch.setattr(f"pymoo_anon._files.{step}", fail)
-    told = "made: nothing can be written there: No space left on device; make room there, or name another folder"
-    assert refused("search", *SMALL, "--output", "made") == told
+    told = "nothing can be written there: No space left on device; make room there, or name another folder"
+    for folder, named in (("made", "made"), (".", Path.cwd())):
+        assert refused("search", *SMALL, "--output", folder) == f"{named}: {told}"
 
 
 @pytest.mark.parametrize("stage", ["study.search.Run.record", "visualization.fronts.plot_front"])

@@ -123,7 +123,7 @@ def test_another_search_is_not_resumed(monkeypatch):
         assert search(*SEARCHES["pbgea"]).exit_code == 130
     for more in (["--seed", "2"], ["--rows", "2999"], ["--objectives", "k,GLM"]):
         told = run("search", *SEARCHES["pbgea"], *more, "--resume", code=2)
-        assert told == "Error: front/search.journal belongs to another search\n"
+        assert told == "Error: front/search.journal belongs to a search with other settings; search again\n"
     # The journal remains for the search to which it belongs.
     run("search", *SEARCHES["pbgea"], "--resume")
 

@@ -201,7 +201,7 @@ def test_a_byte_that_was_changed_ends_what_is_read(written, place, difference):
     damaged[place] ^= difference
     path.write_bytes(damaged)
     if place < content.index(b"this") + 5:
-        with pytest.raises(ValueError, match=r"belongs to another search$"):
+        with pytest.raises(ValueError, match=r"belongs to a search with other settings; search again$"):
             list(Journal(path, "this").records())
         return
     assert len(list(Journal(path, "this").records())) == sum(end <= place for end in sizes)
@@ -210,7 +210,7 @@ def test_a_byte_that_was_changed_ends_what_is_read(written, place, difference):
 def test_another_identity_is_refused(written):
     path, content, _ = written
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"search\.journal belongs to another search$"):
+    with pytest.raises(ValueError, match=r"search\.journal belongs to a search with other settings; search again$"):
         list(Journal(path, "that").records())
     path.write_bytes(b"k,l\n")
     with pytest.raises(ValueError, match=r"search\.journal is no journal of a search, got b'k,l\\n' at its beginning$"):
@@ -290,7 +290,7 @@ def test_what_makes_a_search_another_one(tmp_path):
     with journaled(census(), path, settings={"seed": 1}) as journal:
         journal.append(VALUES, [b"\0" * 64], np.zeros(3))
     for problem, settings in (*others, (census(), {"seed": 2})):
-        with pytest.raises(ValueError, match="belongs to another search"):
+        with pytest.raises(ValueError, match="belongs to a search with other settings"):
             journaled(problem, path, settings=settings, resume=True).__enter__()
     with journaled(census(), path, settings={"seed": 1}, resume=True):
         pass
