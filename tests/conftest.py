@@ -96,8 +96,7 @@ def pytest_configure() -> None:
     The loops of AGE-MOEA, which pymoo compiles anew in each process, are cached on disk like the package's.
     """
     gc.set_threshold(100_000, 50, 100)
-    java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"--driver-java-options '{java}' pyspark-shell")
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell")
     for owner in (age, age.AGEMOEASurvival, age2, age2.AGEMOEA2Survival):
         for found in vars(owner).values():
             loop = getattr(found, "__func__", found)

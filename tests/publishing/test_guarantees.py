@@ -82,9 +82,8 @@ def condition(name: str, frame: pd.DataFrame, rng: np.random.Generator):
     if name == "city":
         return "17–59", values == "17–59"
     whole = name in ("age", "children", "income")
-    # Of whole numbers half are near the ends of bins.
-    near = 5 * rng.integers(0, 13, 2) - rng.choice([0, 0.5, 1], 2)
-    ends = rng.integers(8, 17, 2) / 8 if not whole else near if rng.random() < 0.5 else rng.integers(-6, 120, 2) / 2
+    of_bins = 5 * rng.integers(0, 13, 2) - rng.choice([0, 0.5, 1], 2)
+    ends = rng.integers(8, 17, 2) / 8 if not whole else of_bins if rng.random() < 0.5 else rng.integers(-6, 120, 2) / 2
     low, high = np.sort(ends)
     closed = str(rng.choice(["left", "right", "both", "neither"])) if low < high else "both"
     numbers = values.astype(float)

@@ -164,10 +164,8 @@ RUNS = [
 ]
 
 
-@cache
-def connected(engine):
-    """Connect Ibis once: Python 3.13 warns wherever a connection that is open is forgotten."""
-    return getattr(ibis, engine).connect()
+# Python 3.13 warns of connections that are open and forgotten.
+connected = cache(lambda engine: getattr(ibis, engine).connect())
 
 
 @pytest.fixture
