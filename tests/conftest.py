@@ -91,11 +91,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_configure() -> None:
-    """Exempt all loaded objects from frequent garbage collection.
+    """Exempt all loaded objects from frequent garbage collection, and let Java optimize little, which takes most time.
 
     The loops of AGE-MOEA, which pymoo compiles anew in each process, are cached on disk like the package's.
     """
     gc.set_threshold(100_000, 50, 100)
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", "--driver-java-options -XX:TieredStopAtLevel=1 pyspark-shell")
     for owner in (age, age.AGEMOEASurvival, age2, age2.AGEMOEA2Survival):
         for found in vars(owner).values():
             loop = getattr(found, "__func__", found)

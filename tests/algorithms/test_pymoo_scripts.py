@@ -125,11 +125,6 @@ def test_parallelization_of_pymoo_works():
     parallelization_works(through_pickles)
 
 
-@pytest.mark.slow
-def test_joblib_works_in_processes():
-    parallelization_works(JoblibParallelization(n_jobs=2))
-
-
 (FRAME,) = census_rows(300)
 WAYS = {name: load_hierarchy(name).with_numbers(int) for name in ("age", "race", "sex")}
 FRAME = FRAME[[*WAYS, "occupation"]]
@@ -228,9 +223,7 @@ def test_the_contract_of_algorithms_reads_both(with_rows):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["adversaries", "bit_strings", "constraint_preserving_crossover", "constraints", "suppression_rules"]
-)
+@pytest.mark.parametrize("name", ["adversaries", "bit_strings", "constraints", "suppression_rules"])
 def test_examples_of_one_objective_run_with_rows(name, with_rows, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     path = Path(__file__).parents[2] / "examples" / f"{name}.py"

@@ -32,13 +32,11 @@ ROOT = SCRIPT.parents[1]
 @pytest.fixture(scope="module")
 def loaded():
     """Return all results under load from other processes, with two threads."""
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
-    try:
-        return told_by(2, *RUNS)
-    finally:
-        for one in busy:
-            one.kill()
-            one.wait()
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        try:
+            return told_by(2, *RUNS)
+        finally:
+            busy.kill()
 
 
 def told_by(n_threads, *names, **environment):

@@ -355,9 +355,11 @@ atexit.register(lambda: print("COMPILED", *[f"{one.__module__}.{one.__name__}" f
 
 
 @pytest.mark.slow
-def test_a_first_search_compiles_little_and_says_so_and_a_second_nothing(tmp_path):
-    call = ["-c", COMPILED + MAIN, "search", "--rows", "300"]
-    first, second = (python(*call, NUMBA_CACHE_DIR=str(tmp_path / "cache")) for _ in range(2))
+def test_a_first_search_compiles_little_and_says_so_and_a_second_nothing_until_the_cache_is_damaged(tmp_path):
+    def searched():
+        return python("-c", COMPILED + MAIN, "search", "--rows", "300", NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+
+    first, second = searched(), searched()
     compiled = first.stdout.split("COMPILED")[-1].split()
     # Each takes about a fifth of a second. Literal arguments and arrays of two layouts compile a loop twice.
     assert 20 < len(compiled) <= 54, compiled
@@ -366,6 +368,12 @@ def test_a_first_search_compiles_little_and_says_so_and_a_second_nothing(tmp_pat
     assert second.stdout.split("COMPILED")[-1].split() == []
     assert COMPILING in first.stderr.splitlines()
     assert (without_compiling(first.stderr), second.stderr) == ("", "")
+    for path in sorted((tmp_path / "cache").rglob("*.nb?"))[::5]:
+        path.write_bytes(path.read_bytes()[:-9])
+    third, fourth = searched(), searched()
+    assert third.stderr.count("Warning: loops are compiled in memory") == third.stderr.count("NUMBA_CACHE_DIR") == 1
+    assert (third.returncode, fourth.stderr) == (0, "")
+    assert len({one.stdout.split("COMPILED")[0] for one in (first, third, fourth)}) == 1
 
 
 LATE = """

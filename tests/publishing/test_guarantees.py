@@ -82,7 +82,9 @@ def condition(name: str, frame: pd.DataFrame, rng: np.random.Generator):
     if name == "city":
         return "17–59", values == "17–59"
     whole = name in ("age", "children", "income")
-    low, high = np.sort(rng.integers(-6, 120, 2)) / 2 if whole else np.sort(rng.integers(8, 17, 2)) / 8
+    of_bins = 5 * rng.integers(0, 13, 2) - rng.choice([0, 0.5, 1], 2)
+    ends = rng.integers(8, 17, 2) / 8 if not whole else of_bins if rng.random() < 0.5 else rng.integers(-6, 120, 2) / 2
+    low, high = np.sort(ends)
     closed = str(rng.choice(["left", "right", "both", "neither"])) if low < high else "both"
     numbers = values.astype(float)
     above = numbers >= low if closed in ("left", "both") else numbers > low
@@ -98,11 +100,13 @@ def inside(guarantee, true: float) -> bool:
 
 @pytest.mark.parametrize(
     ("seed", "n_queries"),
-    [*((seed, 20) for seed in range(4)), *(pytest.param(seed, 200, marks=pytest.mark.slow) for seed in range(4, 54))],
+    [*((seed, 20) for seed in range(4)), *(pytest.param(seed, 60, marks=pytest.mark.slow) for seed in range(4, 24))],
 )
 def test_the_true_answer_lies_between_least_and_most(seed, n_queries):
     frame = drawn(seed)
     made, book = released(frame, seed)
+    # In CSV a missing value and an empty text are one.
+    ways = [(made, QUASI_IDENTIFIERS), (made, book), (as_text(made), as_text(book))]
     rng = np.random.default_rng(seed)
     for _ in range(n_queries):
         names = rng.choice(list(frame.columns), rng.integers(1, 4), replace=False).tolist()
@@ -111,8 +115,6 @@ def test_the_true_answer_lies_between_least_and_most(seed, n_queries):
         rows = np.logical_and.reduce([met for _, met in drawn_conditions.values()])
         column = str(rng.choice(["age", "children", "income", "height"]))
         numbers = frame[column][rows].astype(float)
-        # In CSV a missing value and an empty text are one.
-        ways = [(made, QUASI_IDENTIFIERS), (made, book), (as_text(made), as_text(book))]
         shown, meanings = ways[rng.integers(3)]
         count = guaranteed_counts(shown, meanings, where)
         assert inside(count, rows.sum()), (where, count, rows.sum())

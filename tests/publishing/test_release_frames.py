@@ -164,6 +164,10 @@ RUNS = [
 ]
 
 
+# Python 3.13 warns of connections that are open and forgotten.
+connected = cache(lambda engine: getattr(ibis, engine).connect())
+
+
 @pytest.fixture
 def to_kind(request):
     """Return a function from pandas to a kind of frame."""
@@ -173,7 +177,7 @@ def to_kind(request):
     if request.param in FRAMES:
         return lambda frame: FRAMES[request.param](pa.Table.from_pandas(frame, preserve_index=False))
     name = request.param.removeprefix("ibis ")
-    connection = request.getfixturevalue(name) if name == "postgres" else getattr(ibis, name).connect()
+    connection = request.getfixturevalue(name) if name == "postgres" else connected(name)
     return lambda frame: connection.create_table("rows", frame, overwrite=True)
 
 
@@ -209,10 +213,10 @@ def test_every_kind_of_frame_gives_the_same_release(name, to_kind):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
 def test_columns_of_a_database_are_looked_at(engine):
-    frame, connection = persons(), getattr(ibis, engine).connect()
+    frame, connection = persons(), connected(engine)
     one, other = (
         [(own.name, own.n_rows, own.n_distinct, own.n_missing) for own in profiles_of(table, list(frame))]
-        for table in (frame, connection.create_table("rows", frame))
+        for table in (frame, connection.create_table("rows", frame, overwrite=True))
     )
     assert other == one
 
