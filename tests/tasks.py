@@ -140,8 +140,9 @@ class Task:
             columns.append(bound - values if at_least else values - bound)
         if self.violating:
             problem = self.problem
-            nodes = problem.nodes(0, problem.n_nodes)
-            columns.append([problem.equivalence_classes(x).n_suppressed[0] - self.limit for x in nodes])
+            columns.append(np.empty(problem.n_nodes))
+            for rows, classes in problem._grouped(problem.nodes(0, problem.n_nodes)):
+                columns[-1][rows] = classes.n_suppressed - self.limit
         return np.array(columns).reshape(len(columns), len(self.F)).T
 
     def _values(self, measures):
