@@ -83,7 +83,7 @@ class Table:
     levels: dict[str, Levels]
     microdata: Microdata
 
-    @property
+    @cached_property
     def plain(self) -> PlainTable:
         return PlainTable(self.frame, self.levels)
 

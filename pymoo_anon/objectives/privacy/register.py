@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from itertools import chain, pairwise
 from math import prod
 from typing import TYPE_CHECKING
@@ -407,8 +408,12 @@ class _Payout(AgainstRegister):
         values, sizes = (classes.extents[0][classes.cells] + 1).tolist(), classes.tuples.domain_sizes
         logs = {n: Decimal(n).ln() for n in {*sizes, *(n for own in values for n in own)}}
         whole = sum((logs[n] for n in sizes), Decimal(0)) or 1
-        lost = (sum((logs[n] for n in own), Decimal(0)) / whole for own in values)
-        return [self._of_row(share, n) for share, n in zip(lost, self.persons(classes).tolist(), strict=True)]
+
+        @cache
+        def payout(own: tuple[int, ...], persons: int) -> Decimal:
+            return self._of_row(sum((logs[n] for n in own), Decimal(0)) / whole, persons)
+
+        return [payout(tuple(own), n) for own, n in zip(values, self.persons(classes).tolist(), strict=True)]
 
     def _of_row(self, lost: Decimal, persons: int) -> Decimal:
         attacked = meant(self.gain) > meant(self.cost) * persons
