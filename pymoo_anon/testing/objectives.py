@@ -308,10 +308,10 @@ def _check_recount(case: _Case, rng: np.random.Generator) -> None:
         | columns,
         dtype=object,
     )
-    made: list[tuple[Decoded, EquivalenceClasses, float, str]] = []
-    for row in rng.choice(len(case.X), 2):
-        x = case.X[row]
-        made.append((case.problem.decode(x), case.classes[row], case.values[row], case.at(row)))
+    made: list[tuple[Decoded, EquivalenceClasses, float, str]] = [
+        (case.problem.decode(case.X[row]), case.classes[row], case.values[row], case.at(row))
+        for row in rng.choice(len(case.X), 2)
+    ]
     local = support.random_recoding(table, rng)
     if local is not None:
         own_classes = table.equivalence_classes(local)
