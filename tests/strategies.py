@@ -199,14 +199,13 @@ def raw(table: Microdata, limit: int = 0, below: int = 0) -> EquivalenceClasses:
 
 
 @st.composite
-def populations(draw: st.DrawFn, table: Table, max_rows: int = 40) -> tuple[pd.DataFrame, Microdata]:
+def populations(draw: st.DrawFn, table: Table, max_rows: int = 40) -> Microdata:
     """Draw a table with the same quasi-identifiers, with or without these rows."""
-    domains = {name: list(levels[0]) for name, levels in table.levels.items()}
-    others = draw(st.lists(st.tuples(*map(st.sampled_from, domains.values())), min_size=1, max_size=max_rows))
-    frame = pd.DataFrame(others, columns=list(domains))
-    if draw(st.booleans()):
-        frame = pd.concat([frame, table.frame[list(domains)]], ignore_index=True)
-    return frame, microdata_of({name: own.tolist() for name, own in frame.items()}, table.microdata.quasi_identifiers)
+    trees = table.microdata.quasi_identifiers
+    own = st.tuples(*(st.sampled_from(tree.domain) for tree in trees.values()))
+    rows = draw(st.lists(own, min_size=1, max_size=max_rows))
+    rows += table.frame[list(trees)].itertuples(index=False) if draw(st.booleans()) else []
+    return microdata_of(dict(zip(trees, map(list, zip(*rows, strict=True)), strict=True)), trees)
 
 
 def grown(pick: Callable[[int, int], int], n_leaves: int, first: int = 0) -> dict[str, Any]:

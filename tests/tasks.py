@@ -167,7 +167,7 @@ def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS, violating: bool = Fa
     table = draw(tables())
     limit = draw(st.integers(0, len(table.frame) - 1) | st.integers(0, len(table.frame) // 3))
     # Of other tables.
-    two = [draw(populations(table))[1] for _ in range(2)]
+    two = [draw(populations(table)) for _ in range(2)]
     others = [KMap(two[0]), MarketerRisk(two[1]), DeltaPresence(two[0]), LeastPresence(two[1])]
     objectives = draw(st.lists(st.sampled_from([*of, *others]), min_size=1, max_size=3, unique_by=repr))
     bounded = draw(st.lists(st.tuples(st.sampled_from([*KINDS, *others]), st.booleans()), max_size=2, unique_by=repr))
