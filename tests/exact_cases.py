@@ -109,8 +109,7 @@ def case(seed: int, n_rows: int = 14) -> Case:
         for _ in range(n)
     ]
     more = [{name: h.domain[int(rng.integers(0, h.n_values))] for name, h in hierarchies.items()} for _ in range(6)]
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    table = microdata_of(columns, hierarchies, ("ill",), person="who")
+    table = microdata_of({name: [row[name] for row in rows] for name in rows[0]}, hierarchies, ("ill",), person="who")
     # Rows may be missing in the population.
     persons = [{name: row[name] for name in hierarchies} for row in rows if seed % 3 or rng.random() < 0.5]
     everybody = {name: [row[name] for row in (*persons, *more)] for name in hierarchies}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,7 @@ class PlainTable:
         for column, levels in hierarchies.items():
             for level, label_of in enumerate(levels):
                 labels = pd.Series([label_of[value] for value in self.frame[column]], dtype=object)
-                values_below = labels.map(Counter(label_of.values()))
+                values_below = labels.map([*label_of.values()].count)
                 # Small whole numbers in place of the labels, so that they are grouped quickly.
                 self.groups[column, level] = pd.factorize(labels)[0]
                 self.costs[column, level] = (values_below - 1) / max(len(label_of) - 1, 1)

@@ -445,8 +445,7 @@ def test_parents_are_drawn_by_rank(bias):
     parents = np.array(recorder.parents)
     expected = (bias - 2 * (bias - 1) * (np.arange(n) + 0.5) / n) / n
     for side in parents.T:
-        share = np.bincount(side, minlength=n) / 12_000
-        assert np.allclose(share, expected, atol=5 * np.sqrt(0.1 / 12_000))
+        assert np.allclose(np.bincount(side, minlength=n) / 12_000, expected, atol=5 * np.sqrt(0.1 / 12_000))
     # The two are drawn independently.
     assert abs(np.corrcoef(parents.T)[0, 1]) < 0.04
 

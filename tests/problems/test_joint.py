@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain import PlainTable
 from pymoo.optimize import minimize
 from strategies import fewer, nodes, policies, promised, rule_of, tables
 from tasks import check_proofs, invented
@@ -111,8 +110,7 @@ MEASURES = {
 
 def values_of_rows(kind, frame, own, first):
     """Return the value of each joint class, by its label here and in the first release."""
-    values = joint_values(kind, frame.groupby([own, first]))
-    return {key: value for key, value in values.items() if key != (GONE, GONE)}
+    return {key: n for key, n in joint_values(kind, frame.groupby([own, first])).items() if key != (GONE, GONE)}
 
 
 def violating(kind, bound, frame, own, first):
@@ -147,7 +145,7 @@ def test_the_best_second_release_is_proven(data, table):
     problem = LatticeProblem(
         table.microdata, [measure, GeneralLossMetric()], rule, [measure >= bound], beside=[release]
     )
-    X, plain = problem.nodes(0, problem.n_nodes), PlainTable(frame, table.levels)
+    X, plain = problem.nodes(0, problem.n_nodes), table.plain
     F, G = problem.evaluate(X, return_values_of=["F", "G"])
     for x, values, violations in zip(X, problem.natural(F), G, strict=True):
         own = labels_of(problem, x, table)
