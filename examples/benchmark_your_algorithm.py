@@ -17,7 +17,7 @@ mutation = PM(eta=3, vtype=float, repair=RoundingRepair())
 for name in ("patients-k-l-GLM-v1", "trips-k-GLM-s60-v1"):
     problem = suite.load(name)
     fronts = []
-    for seed in range(1, 6):
+    for seed in range(1, 4):
         mine = SMSEMOA(pop_size=30, sampling=IntegerRandomSampling(), crossover=UX(), mutation=mutation)
         fronts.append(minimize(problem, mine, ("n_eval", problem.budgets[0]), seed=seed).F)
     most = np.max([len(F) for F in fronts])

@@ -13,7 +13,7 @@ from pymoo_anon.operators import ClosestValidRepair, PerAttributeBitMutation, Re
 from pymoo_anon.problems import BitStringProblem
 from pymoo_anon.table import Below
 
-table = make_census(3000)
+table = make_census(1000)
 taxonomies = {name: load_taxonomy(name) for name in TAXONOMIES}
 
 
@@ -36,7 +36,7 @@ ways = {
 }
 losses = {}
 for name, algorithm in ways.items():
-    res = minimize(problem(), algorithm, ("n_eval", 3000), seed=1)
+    res = minimize(problem(), algorithm, ("n_eval", 1000), seed=1)
     losses[name] = res.F.item()
     print(f"{losses[name]:12,.1f}  {name}")
 print(res.problem.decode(res.X))

@@ -11,7 +11,7 @@ from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonym
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.table import AtMost, Below, Violating
 
-table = make_census(3000)
+table = make_census(1000)
 demands = [KAnonymity() >= 5, DistinctLDiversity("occupation") >= 5]
 print(f"{table}\nDemanded: {demands}\n")
 

@@ -68,7 +68,6 @@ FIRST = (
     "test_known",
     "test_release_report",
     "test_report_browser",
-    "test_constraints",
     "test_compiled",
     "test_local_release",
     "test_lower_bound",

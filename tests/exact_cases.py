@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from exact_twins import Release, counts
 from measures import measures_of
+from strategies import microdata_of
 
 from pymoo_anon.objectives import *
 from pymoo_anon.table import AtMost, Below, Hierarchy, Microdata, Violating
@@ -109,8 +109,8 @@ def case(seed: int, n_rows: int = 14) -> Case:
         for _ in range(n)
     ]
     more = [{name: h.domain[int(rng.integers(0, h.n_values))] for name, h in hierarchies.items()} for _ in range(6)]
-    table = Microdata.from_frame(pd.DataFrame(rows), hierarchies, sensitive="ill", person="who")
+    table = microdata_of({name: [row[name] for row in rows] for name in rows[0]}, hierarchies, ("ill",), person="who")
     # Rows may be missing in the population.
     persons = [{name: row[name] for name in hierarchies} for row in rows if seed % 3 or rng.random() < 0.5]
-    everybody = pd.DataFrame([*persons, *more])
-    return Case(rows, hierarchies, table, Microdata.from_frame(everybody, hierarchies))
+    everybody = {name: [row[name] for row in (*persons, *more)] for name in hierarchies}
+    return Case(rows, hierarchies, table, microdata_of(everybody, hierarchies))

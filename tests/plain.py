@@ -47,8 +47,8 @@ class PlainTable:
         self.groups, self.costs = {}, {}
         for column, levels in hierarchies.items():
             for level, label_of in enumerate(levels):
-                labels = self.frame[column].map(label_of)
-                values_below = labels.map(pd.Series(list(label_of.values())).value_counts())
+                labels = pd.Series([label_of[value] for value in self.frame[column]], dtype=object)
+                values_below = labels.map([*label_of.values()].count)
                 # Small whole numbers in place of the labels, so that they are grouped quickly.
                 self.groups[column, level] = pd.factorize(labels)[0]
                 self.costs[column, level] = (values_below - 1) / max(len(label_of) - 1, 1)

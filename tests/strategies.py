@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -82,7 +83,7 @@ class Table:
     levels: dict[str, Levels]
     microdata: Microdata
 
-    @property
+    @cached_property
     def plain(self) -> PlainTable:
         return PlainTable(self.frame, self.levels)
 
@@ -91,7 +92,7 @@ class Table:
         """The most general node."""
         return tuple(len(levels) - 1 for levels in self.levels.values())
 
-    @property
+    @cached_property
     def tuple_of_row(self) -> np.ndarray:
         """The distinct tuple that each row is."""
         place = {tuple(codes): i for i, codes in enumerate(self.microdata.tuples.codes.tolist())}
@@ -152,14 +153,19 @@ def tables(draw: st.DrawFn, max_attributes: int = 4, max_rows: int = 30, rooted:
         columns[f"q{j}"] = rng.choice(domain, n_rows).tolist()
     for name, values in (("s0", "abcd"), ("s1", [1, 2, 3]), ("label", [False, True])):
         columns[name] = rng.choice([*values], n_rows).tolist()
-    frame = pd.DataFrame(columns)
-    microdata = Microdata.from_frame(
-        frame,
-        {name: Hierarchy([list(level.values()) for level in own]) for name, own in levels.items()},
-        sensitive=["s0", "s1"],
-        label=draw(st.sampled_from(["label", "q0"])),
-    )
-    return Table(frame, levels, microdata)
+    trees = {name: Hierarchy([list(level.values()) for level in own]) for name, own in levels.items()}
+    microdata = microdata_of(columns, trees, ("s0", "s1"), draw(st.sampled_from(["label", "q0"])))
+    return Table(pd.DataFrame(columns), levels, microdata)
+
+
+def microdata_of(columns, trees, sensitive=(), label=None, person=None):
+    """Build a table from lists of values. Reading a frame takes ten times as long."""
+    codes = [own.encode(columns[name]) for name, own in trees.items()]
+    roles = dict.fromkeys(name for name in (*sensitive, label, person) if name is not None and name not in trees)
+    others = {name: np.unique(columns[name], return_inverse=True) for name in roles}
+    domains, places = ({name: pair[i].tolist() for name, pair in others.items()} for i in (0, 1))
+    weights = np.ones(len(codes[0]), dtype=np.int64)
+    return Microdata.from_codes(trees, codes, weights, places, domains, sensitive, label, person)
 
 
 def nodes(table: Table) -> st.SearchStrategy[tuple[int, ...]]:
@@ -193,14 +199,13 @@ def raw(table: Microdata, limit: int = 0, below: int = 0) -> EquivalenceClasses:
 
 
 @st.composite
-def populations(draw: st.DrawFn, table: Table, max_rows: int = 40) -> tuple[pd.DataFrame, Microdata]:
+def populations(draw: st.DrawFn, table: Table, max_rows: int = 40) -> Microdata:
     """Draw a table with the same quasi-identifiers, with or without these rows."""
-    domains = {name: list(levels[0]) for name, levels in table.levels.items()}
-    others = draw(st.lists(st.tuples(*map(st.sampled_from, domains.values())), min_size=1, max_size=max_rows))
-    frame = pd.DataFrame(others, columns=list(domains))
-    if draw(st.booleans()):
-        frame = pd.concat([frame, table.frame[list(domains)]], ignore_index=True)
-    return frame, Microdata.from_frame(frame, table.microdata.quasi_identifiers)
+    trees = table.microdata.quasi_identifiers
+    own = st.tuples(*(st.sampled_from(tree.domain) for tree in trees.values()))
+    rows = draw(st.lists(own, min_size=1, max_size=max_rows))
+    rows += table.frame[list(trees)].itertuples(index=False) if draw(st.booleans()) else []
+    return microdata_of(dict(zip(trees, map(list, zip(*rows, strict=True)), strict=True)), trees)
 
 
 def grown(pick: Callable[[int, int], int], n_leaves: int, first: int = 0) -> dict[str, Any]:

@@ -140,8 +140,9 @@ class Task:
             columns.append(bound - values if at_least else values - bound)
         if self.violating:
             problem = self.problem
-            nodes = problem.nodes(0, problem.n_nodes)
-            columns.append([problem.equivalence_classes(x).n_suppressed[0] - self.limit for x in nodes])
+            columns.append(np.empty(problem.n_nodes))
+            for rows, classes in problem._grouped(problem.nodes(0, problem.n_nodes)):
+                columns[-1][rows] = classes.n_suppressed - self.limit
         return np.array(columns).reshape(len(columns), len(self.F)).T
 
     def _values(self, measures):
@@ -166,7 +167,7 @@ def tasks(draw: st.DrawFn, of: Sequence[Objective] = KINDS, violating: bool = Fa
     table = draw(tables())
     limit = draw(st.integers(0, len(table.frame) - 1) | st.integers(0, len(table.frame) // 3))
     # Of other tables.
-    two = [draw(populations(table))[1] for _ in range(2)]
+    two = [draw(populations(table)) for _ in range(2)]
     others = [KMap(two[0]), MarketerRisk(two[1]), DeltaPresence(two[0]), LeastPresence(two[1])]
     objectives = draw(st.lists(st.sampled_from([*of, *others]), min_size=1, max_size=3, unique_by=repr))
     bounded = draw(st.lists(st.tuples(st.sampled_from([*KINDS, *others]), st.booleans()), max_size=2, unique_by=repr))

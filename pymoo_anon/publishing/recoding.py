@@ -27,11 +27,11 @@ from pymoo_anon.table.frames import (
     Frame,
     Renamed,
     as_key,
-    combinations_of,
     distinct_rows,
     fetched,
     in_ascending_order,
     missing,
+    python_values,
 )
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
@@ -140,11 +140,10 @@ def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, 
 
 def values_and_texts(frame: Frame, column: str) -> list[tuple[Any, str]]:
     """Return the values of a column with their texts, without missing ones."""
-    key = "key"
     # An engine groups texts that it has made slowly, so each is made of a distinct value.
-    values = fetched(distinct_rows(frame, [column]).select(nw.col(column), as_key(frame, column).alias(key)))
-    found = combinations_of(values.to_native(), [column, key]).columns
-    return [pair for pair in zip(found[column], found[key], strict=True) if not is_missing(pair[0])]
+    found = fetched(distinct_rows(frame, [column]).select(nw.col(column), text=as_key(frame, column)))
+    values = python_values(found[column], found.schema[column])
+    return [pair for pair in zip(values, found["text"].to_list(), strict=True) if not is_missing(pair[0])]
 
 
 def _with_known(frame: Frame, known: Sequence[Mapping[str, int]]) -> Frame:

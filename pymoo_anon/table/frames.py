@@ -261,7 +261,7 @@ def combinations_of(frame: Any, names: Sequence[Name], most: int | None = None) 
         counts = grouped[COUNT].to_numpy()
     for name, alias in zip(names, aliases, strict=True):
         _check_years(name, grouped[alias])
-    columns = {name: _python_values(grouped[alias], dtypes[alias]) for name, alias in zip(names, aliases, strict=True)}
+    columns = {name: python_values(grouped[alias], dtypes[alias]) for name, alias in zip(names, aliases, strict=True)}
     return Combinations(columns, counts.astype(np.int64))
 
 
@@ -277,7 +277,7 @@ def codes_and_values(column: Any) -> tuple[Ints, list[Any]]:
     if column.dtype == nw.String and column.implementation.is_pyarrow():
         codes, values = _encoded(column.to_native())
         return codes, values.to_pylist()
-    codes, values = pd.factorize(_python_values(column, column.dtype))
+    codes, values = pd.factorize(python_values(column, column.dtype))
     return codes, values.tolist()
 
 
@@ -320,7 +320,7 @@ def codes_of(one: Any, other: Any) -> Ints:
         return _encoded(import_module("pyarrow").chunked_array(chunks, "large_string"))[0]
     # Lists are told apart by their text: they have no hash.
     columns = [
-        pd.Series(map(repr, own.to_list())) if own.dtype.is_nested() else _python_values(own, own.dtype)
+        pd.Series(map(repr, own.to_list())) if own.dtype.is_nested() else python_values(own, own.dtype)
         for own in (one, other)
     ]
     return pd.factorize(pd.concat(columns, ignore_index=True))[0]
@@ -335,7 +335,7 @@ def at_hand(frame: Any) -> Any:
     if totals(table, n=nw.len())[0] * len(dtypes) > _FEW_CELLS:
         return table.to_native()
     own = in_memory(table)
-    return pd.DataFrame({name: _python_values(own[name], dtype) for name, dtype in dtypes.items()})
+    return pd.DataFrame({name: python_values(own[name], dtype) for name, dtype in dtypes.items()})
 
 
 def sampled_values(frame: Any, name: Name, n: int) -> tuple[int, int, list[Any]]:
@@ -346,7 +346,7 @@ def sampled_values(frame: Any, name: Name, n: int) -> tuple[int, int, list[Any]]
     n_there, n_distinct = totals(there, there=nw.len(), distinct=nw.col(column).n_unique())
     chosen = there.unique().with_row_index("place", order_by=column)
     values = fetched(chosen.filter(nw.col("place") % max(n_distinct // n, 1) == 0))[column]
-    return n_rows - n_there, n_distinct, _python_values(values, table.collect_schema()[column]).tolist()
+    return n_rows - n_there, n_distinct, python_values(values, table.collect_schema()[column]).tolist()
 
 
 def coded(column: pd.Series) -> tuple[Ints, list[Any]]:
@@ -440,7 +440,7 @@ def _check_years(name: Name, column: Any) -> None:
             raise ValueError(f"column {name!r} must hold dates of the years 1 to 9999, got others; leave them empty")
 
 
-def _python_values(column: Any, dtype: Any) -> pd.Series:
+def python_values(column: Any, dtype: Any) -> pd.Series:
     """Convert a column to pandas without loss: whole numbers, days, time zones."""
     native = column.to_native()
     if dtype == nw.String and column.implementation.is_pyarrow():

@@ -51,7 +51,7 @@ from pymoo_anon.typing import Array
 _OTHERS = 0.1
 
 # Runs that wait in vain end after so many generations.
-_MOST_GENERATIONS = 5
+_MOST_GENERATIONS = 3
 
 #: Copies of an algorithm between two generations, which must go on as the original.
 COPIES: dict[str, Callable[[Algorithm], Algorithm]] = {"a deep copy": copy.deepcopy, "a pickle": pickled}

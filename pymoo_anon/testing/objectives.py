@@ -57,8 +57,7 @@ class _Case:
         self.objective, self.problem, self.X = objective, problem, support.some_nodes(problem, rng)
         F = called(f"{objective!r} must measure every generalization of a table", problem.compute, self.X)
         self.batches = [(rows, batch.copy()) for rows, batch in problem._grouped(self.X)]
-        classes = {int(row): one for rows, batch in self.batches for row, one in zip(rows, batch, strict=True)}
-        self.classes = [classes[row] for row in range(len(self.X))]
+        self.classes = [problem.equivalence_classes(x) for x in self.X]
         self.values = np.empty(len(self.X))
         for rows, batch in self.batches:
             duty = f"{objective!r} must measure any number of generalizations"
@@ -69,7 +68,7 @@ class _Case:
         check_same(duty, self.minimised, F[:, 0], self.at)
         self.maps, _ = problem.group_maps(self.X)
         self.counts = np.array([int(one.n_suppressed[0]) for one in self.classes])
-        self.class_of = np.concatenate([problem.equivalence_classes(x).class_of for x in self.X])
+        self.class_of = np.concatenate([one.class_of for one in self.classes])
         self.suppressed = np.array([~one.kept[own] for one, own in zip(self.classes, self.class_of, strict=True)])
         # Whether the node of a row specializes the node of a column.
         self.below: Bools = np.all(self.X[:, np.newaxis] <= self.X[np.newaxis], axis=2)
@@ -309,10 +308,10 @@ def _check_recount(case: _Case, rng: np.random.Generator) -> None:
         | columns,
         dtype=object,
     )
-    made: list[tuple[Decoded, EquivalenceClasses, float, str]] = []
-    for row in rng.choice(len(case.X), 2):
-        x = case.X[row]
-        made.append((case.problem.decode(x), case.problem.equivalence_classes(x), case.values[row], case.at(row)))
+    made: list[tuple[Decoded, EquivalenceClasses, float, str]] = [
+        (case.problem.decode(case.X[row]), case.classes[row], case.values[row], case.at(row))
+        for row in rng.choice(len(case.X), 2)
+    ]
     local = support.random_recoding(table, rng)
     if local is not None:
         own_classes = table.equivalence_classes(local)

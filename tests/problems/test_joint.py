@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from plain import PlainTable
 from pymoo.optimize import minimize
 from strategies import fewer, nodes, policies, promised, rule_of, tables
 from tasks import check_proofs, invented
@@ -33,7 +32,7 @@ GOALS = [KAnonymity(), GeneralLossMetric()]
 def labels_of(problem, x, table):
     """Return the label of each row, without suppression, as one text."""
     own = problem.decode(x).labels_of(table.microdata.tuples.codes, table.tuple_of_row)
-    return pd.DataFrame(own).astype(str).agg("|".join, axis=1)
+    return pd.Series(["|".join(map(str, labels)) for labels in zip(*own.values(), strict=True)])
 
 
 def suppressed(labels, policy):
@@ -97,9 +96,9 @@ def test_joint_classes_are_those_of_the_rows(data, table):
         np.testing.assert_allclose(measure.evaluate(own), [value], rtol=1e-9, atol=1e-12)
 
 
-def joint_value(kind, rows):
-    """Return the value of some rows of the frame."""
-    return len(rows) if kind == "k" else rows[{"l": "s0", "k in persons": "s1"}[kind]].nunique()
+def joint_values(kind, groups):
+    """Return the value of each group of rows of the frame."""
+    return groups.size() if kind == "k" else groups[{"l": "s0", "k in persons": "s1"}[kind]].nunique()
 
 
 MEASURES = {
@@ -111,7 +110,7 @@ MEASURES = {
 
 def values_of_rows(kind, frame, own, first):
     """Return the value of each joint class, by its label here and in the first release."""
-    return {key: joint_value(kind, rows) for key, rows in frame.groupby([own, first]) if key != (GONE, GONE)}
+    return {key: n for key, n in joint_values(kind, frame.groupby([own, first])).items() if key != (GONE, GONE)}
 
 
 def violating(kind, bound, frame, own, first):
@@ -146,13 +145,13 @@ def test_the_best_second_release_is_proven(data, table):
     problem = LatticeProblem(
         table.microdata, [measure, GeneralLossMetric()], rule, [measure >= bound], beside=[release]
     )
-    X, plain = problem.nodes(0, problem.n_nodes), PlainTable(frame, table.levels)
+    X, plain = problem.nodes(0, problem.n_nodes), table.plain
     F, G = problem.evaluate(X, return_values_of=["F", "G"])
     for x, values, violations in zip(X, problem.natural(F), G, strict=True):
         own = labels_of(problem, x, table)
         own = violating(kind, bound, frame, own, first) if policy is None else suppressed(own, policy)
         found_values = values_of_rows(kind, frame, own, first)
-        value = min(found_values.values(), default=joint_value(kind, frame))
+        value = min(found_values.values(), default=joint_values(kind, frame.groupby(lambda _: 0))[0])
         cost = sum(plain.costs[choice].to_numpy() for choice in zip(plain.columns, map(int, x), strict=True))
         loss = np.where(own == GONE, len(plain.columns), cost).sum()
         np.testing.assert_allclose(values, [value, loss], rtol=1e-9, atol=1e-12)

@@ -35,7 +35,7 @@ def all_measures(data, table):
     """Return measures of every kind, with arguments of any kind."""
     n = len(table.levels)
     weights = data.draw(st.lists(st.floats(0.1, 5), min_size=n, max_size=n))
-    others = [TCloseness("s0", list("dabc")), GeneralLossMetric(weights), KMap(data.draw(populations(table))[1])]
+    others = [TCloseness("s0", list("dabc")), GeneralLossMetric(weights), KMap(data.draw(populations(table)))]
     return [*KINDS, *others, *([ClassificationMetric("label")] if table.microdata.label == "label" else [])]
 
 

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 from persons import AGES, FRAMES, PERSONS, QUASI, SEXES, cells, contents, persons
-from strategies import at_levels
+from strategies import at_levels, tables
 
 from pymoo_anon.comparison import inference
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, SquaredClassSizes
@@ -101,6 +101,12 @@ def test_decimals_are_told_apart_as_exactly_as_they_are_written():
     assert prices.tuples.codes.tolist() == [[1]]
     with pytest.raises(ValueError, match=r"got without a row there: Decimal\('9007199254740993'\)$"):
         Microdata.from_frame(frame[2:3], {"q": Hierarchy.flat([2**53, float(2**53) + 2])})
+
+
+@given(tables())
+def test_a_frame_is_read_as_the_codes_of_its_values(table):
+    own = table.microdata
+    assert contents(Microdata.from_frame(table.frame, own.quasi_identifiers, own.sensitive, own.label)) == contents(own)
 
 
 @pytest.mark.parametrize("kind", FRAMES)
@@ -381,20 +387,16 @@ def test_a_truth_value_beside_its_number_is_refused(truth, number):
         assert len(table.domain_of("s")) == made.claims.set_index("measure").loc["l of s", "recounted"]
 
 
-@given(st.permutations([True, 1.5, "1", "True", 0, None]))
-def test_truth_values_are_no_numbers(column):
+@given(st.permutations([True, 1.5, "1", "True", 0, None]), st.permutations([np.True_, 1, np.False_, 0, 2]))
+def test_truth_values_are_no_numbers(column, of_numpy):
     frame = pd.DataFrame({"q": pd.Series(column, dtype=object), "s": pd.Series(column, dtype=object)})
     draft = draft_hierarchy(frame["q"]).hierarchy
     assert draft.n_values == 6
     table = Microdata.from_frame(frame, {"q": draft}, "s", missing="keep")
     assert (table.n_distinct, len(table.domain_of("s"))) == (6, 6)
     assert sorted(map(repr, table.domain_of("s"))) == sorted(map(repr, column))
-
-
-@given(st.permutations([np.True_, 1, np.False_, 0, 2]))
-def test_truth_values_of_numpy_are_none_either(column):
-    codes, values = coded(pd.Series(column, dtype=object))
-    assert [repr(values[code]) for code in codes] == [repr(value) for value in column]
+    codes, values = coded(pd.Series(of_numpy, dtype=object))
+    assert [repr(values[code]) for code in codes] == [repr(value) for value in of_numpy]
     assert values == [0, False, 1, True, 2]
 
 

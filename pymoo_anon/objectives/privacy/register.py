@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from itertools import chain, pairwise
 from math import prod
 from typing import TYPE_CHECKING
@@ -404,11 +405,14 @@ class _Payout(AgainstRegister):
 
     def of_rows(self, classes: EquivalenceClasses) -> list[Decimal]:
         """Return the payout of a row of each class of one generalization."""
-        values, sizes = (classes.extents[0][classes.cells] + 1).tolist(), classes.tuples.domain_sizes
-        logs = {n: Decimal(n).ln() for n in {*sizes, *(n for own in values for n in own)}}
-        whole = sum((logs[n] for n in sizes), Decimal(0)) or 1
-        lost = (sum((logs[n] for n in own), Decimal(0)) / whole for own in values)
-        return [self._of_row(share, n) for share, n in zip(lost, self.persons(classes).tolist(), strict=True)]
+        values = (classes.extents[0][classes.cells] + 1).tolist()
+        whole = Decimal(prod(classes.tuples.domain_sizes)).ln() or 1
+
+        @cache
+        def payout(own: tuple[int, ...], persons: int) -> Decimal:
+            return self._of_row(Decimal(prod(own)).ln() / whole, persons)
+
+        return [payout(tuple(own), n) for own, n in zip(values, self.persons(classes).tolist(), strict=True)]
 
     def _of_row(self, lost: Decimal, persons: int) -> Decimal:
         attacked = meant(self.gain) > meant(self.cost) * persons
@@ -418,13 +422,10 @@ class _Payout(AgainstRegister):
 
     def recounted(self, recount: Recount) -> list[tuple[int, Decimal]]:
         """Return rows and payout of each kept class of a release."""
-        kept = recount.cells[~recount.marked]
-        labels = [recount.labels[name] for name in recount.names]
-        columns = [kept[f"column {i}"].map(own.extents).tolist() for i, own in enumerate(labels)]
-        whole = Decimal(prod(own.n_values for own in labels)).ln()
-        lost = [Decimal(prod(map(int, own))).ln() / (whole or 1) for own in zip(*columns, strict=True)]
-        pairs = zip(lost, self.fitting(recount), strict=True)
-        return [(n, self._of_row(share, fit)) for share, (n, fit) in pairs]
+        columns = [recount.extents(name).tolist() for name in recount.names]
+        whole = Decimal(prod(own.n_values for own in recount.labels.values())).ln() or 1
+        lost = (Decimal(prod(map(int, own))).ln() / whole for own in zip(*columns, strict=True))
+        return [(n, self._of_row(share, fit)) for share, (n, fit) in zip(lost, self.fitting(recount), strict=True)]
 
     def _arguments(self) -> list[str]:
         prices = [f"{self.cost!r}, {self.gain!r}, {self.loss!r}, {self.benefit!r}"]
