@@ -74,17 +74,20 @@ MORE = [
 ]
 
 
-@pytest.mark.parametrize(("ending", "damage"), [("nbc", flipped), *MORE])
-def test_damaged_files_of_the_cache_are_passed_over_with_one_hint_and_written_anew(tmp_path, ending, damage):
+def of_a_class_that_is_gone(data):
+    return data.replace(b"npytypes", b"formerly")
+
+
+@pytest.mark.parametrize(("ending", "damage"), [("nbc", flipped), ("nbi", of_a_class_that_is_gone), *MORE])
+def test_damaged_files_of_the_cache_are_written_anew(tmp_path, ending, damage):
     code = LOOPS.replace(ROOMS, "")
     run(tmp_path, code)
     (path,) = tmp_path.glob(f"cache/*/loops.twice-*.{ending}")
     whole = path.read_bytes()
     path.write_bytes(damage(whole))
-    first, second = run(tmp_path, code), run(tmp_path, code)
-    assert (first.returncode, first.stdout) == (0, "[0, 2, 4]\n"), first.stderr
-    assert first.stderr.count("compiled in memory") == 1
-    assert (second.returncode, second.stdout, second.stderr) == (0, "[0, 2, 4]\n", "")
+    done = run(tmp_path, code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[0, 2, 4]\n", "")
+    assert path.read_bytes() != damage(whole) != whole
 
 
 FULL = """
@@ -126,11 +129,7 @@ def test_a_search_ends_well_whatever_the_cache_is_like(tmp_path, full, hurt):
         if len(made) == 1:
             for path in cache.rglob("*.nb?"):
                 path.write_bytes(path.read_bytes()[:-9])
-        elif len(made) == 3:
-            assert done.stderr == ""
-        if len(made) == (1 if hurt == "full" else 2):
-            assert done.stderr.count("Warning: loops are compiled in memory") == 1
-            assert done.stderr.count("NUMBA_CACHE_DIR") == 1
+        assert done.stderr.count("NUMBA_CACHE_DIR") == (hurt == "full")
     assert len(set(made)) == 1
 
 
