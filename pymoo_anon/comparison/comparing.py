@@ -165,7 +165,7 @@ def compare(
     grouped = [table.equivalence_classes(one, suppression, constraints) for one in named.values()]
     sets = [[one.measure(classes) for one in properties] for classes in grouped]
     vectors = dict(zip(labels, zip(*sets, strict=True), strict=True))
-    return Comparison(tuple(named), vectors, _tournaments(vectors, by_name))
+    return Comparison(tuple(named), vectors, _tournaments(vectors, sets, by_name))
 
 
 def _by_name(
@@ -188,7 +188,9 @@ def _by_name(
 
 
 def _tournaments(
-    vectors: Mapping[str, tuple[PropertyVector, ...]], comparators: Mapping[str, Comparator]
+    vectors: Mapping[str, Sequence[PropertyVector]],
+    sets: Sequence[Sequence[PropertyVector]],
+    comparators: Mapping[str, Comparator],
 ) -> dict[tuple[str, str], Tournament]:
     played = {
         (label, name): comparator.tournament(own)
@@ -198,7 +200,7 @@ def _tournaments(
     }
     for name, comparator in comparators.items():
         if comparator.takes_sets and (len(vectors) > 1 or not comparator.takes_vectors):
-            played[ALL, name] = comparator.tournament([*zip(*vectors.values(), strict=True)])
+            played[ALL, name] = comparator.tournament(sets)
     return played
 
 
