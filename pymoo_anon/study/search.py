@@ -22,7 +22,7 @@ from pymoo.termination.max_time import TimeBasedTermination
 import pymoo_anon.visualization.fronts  # noqa: F401
 from pymoo_anon import __version__
 from pymoo_anon._files import alone, tried
-from pymoo_anon._messages import magnitude
+from pymoo_anon._messages import counted, counted_nodes
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.common import FrontOutput
 from pymoo_anon.algorithms.full_domain import ExhaustiveSearch
@@ -77,11 +77,9 @@ def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
     if asked:
         return "pbgea", f"--{asked[0]} is an option of an evolutionary search"
     n_tuples = problem.table.n_distinct
+    work = f"{counted_nodes(problem.n_nodes)} with {counted(n_tuples, 'tuple', 'tuples')} each"
     if problem.n_nodes * n_tuples > QUICK:
-        return "pls", (
-            f"{magnitude(problem.n_nodes)} nodes with {n_tuples:,} tuples each are more than are known to be proven "
-            "quickly"
-        )
+        return "pls", f"{work} are more than are known to be proven quickly"
     without_proof = ""
     if problem.suppression.limit_of(problem.table.n_rows) is None:
         without_proof = "Below suppresses without limit, so bounds fathom little"
@@ -90,9 +88,9 @@ def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
     except ValueError as error:
         without_proof = str(error)
     if not without_proof:
-        return "bnb", f"{magnitude(problem.n_nodes)} nodes with {n_tuples:,} tuples each are proven quickly"
+        return "bnb", f"{work} are proven quickly"
     if problem.n_nodes <= settings.generations * settings.pop_size:
-        return "exhaustive", f"local search would visit as many as all of the {magnitude(problem.n_nodes)} nodes"
+        return "exhaustive", f"local search would visit as many as all of the {counted_nodes(problem.n_nodes)}"
     return "pls", without_proof
 
 
@@ -219,12 +217,14 @@ class Run:
 
     def progress(self, algorithm: Algorithm) -> str:
         """Say how far an algorithm of this search is."""
-        seen, unit = f"{self.problem.n_unique:,}", "points"
+        seen = f"{self.problem.n_unique:,}"
         if isinstance(algorithm, TargetSweep):
-            seen, unit = f"{seen} of {len(algorithm.points):,}", "targets"
+            seen += f" of {counted(len(algorithm.points), 'target', 'targets')}"
         elif isinstance(self.problem, LatticeProblem):
-            seen, unit = f"{seen} of {magnitude(self.problem.n_nodes)}", "nodes"
-        return f"{100 * algorithm.termination.perc:.0f} %, {len(algorithm.opt):,} found in {seen} {unit}"
+            seen += f" of {counted_nodes(self.problem.n_nodes)}"
+        else:
+            seen += " points"
+        return f"{100 * algorithm.termination.perc:.0f} %, {len(algorithm.opt):,} found in {seen}"
 
     def search(self, **kwargs: Any) -> Found:
         """Search, and pass other arguments on to pymoo."""

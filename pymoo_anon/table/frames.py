@@ -30,7 +30,7 @@ COUNT = "rows"
 _ENCODED = (nw.String, nw.Date, nw.Datetime, nw.Boolean, nw.Decimal)
 
 # Objects of these kinds are alike where they are equal; 1 and 1.0 are equal, and are written in two ways.
-_ALIKE = ("string", "integer", "boolean", "date")
+_ALIKE = ("string", "integer", "floating", "boolean", "date")
 
 # So many cells fit into memory, where a column is counted faster than an engine plans a query.
 _FEW_CELLS = 12_500_000

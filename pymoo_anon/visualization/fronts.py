@@ -361,7 +361,7 @@ def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLik
     marked = np.unique(problem.checked(np.atleast_2d(np.asarray(front))), axis=0)
     seen = None if visited is None else np.unique(problem.checked(visited), axis=0)
     counts = layer_sizes(problem.lengths).tolist()
-    title = f"{problem.n_nodes:,} nodes in {len(counts)} layers, {len(marked):,} in the front"
+    title = f"{counted(problem.n_nodes, 'node', 'nodes')} in {counted(len(counts), 'layer', 'layers')}, {len(marked):,} in the front"
     title += "" if seen is None else f", {len(seen):,} visited"
 
     def by_layer(nodes: Ints) -> tuple[int, ...]:
