@@ -229,9 +229,9 @@ def _are_ends(clip: Any) -> bool:
 def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> str:
     """Ask for the reasons that kept columns lack, or return an empty text.
 
-    Columns that identify persons or tell a quasi-identifier need one.
+    Columns that identify persons or tell a quasi-identifier need one. The mean of a class tells no more than the class.
     """
-    unsaid = [name for name, own in kept.items() if own.reason is None]
+    unsaid = [name for name, own in kept.items() if own.reason is None and not own.mean]
     if not unsaid:
         return ""
     # Loaded late: it reads the words of many languages.
@@ -246,9 +246,7 @@ def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) ->
         if replace(profiles[0], n_distinct=n, n_missing=0).is_nearly_unique:
             told = f"together they are nearly unique: {n:,} values in {profiles[0].n_rows:,} rows"
             dangers.append((unsaid, told))
-    # The mean of a class tells no more than the class.
-    asked = [name for name in unsaid if not kept[name].mean]
-    dangers += [([name], told) for name, told in telling(source, table, asked, profiles).items()]
+    dangers += [([name], told) for name, told in telling(source, table, unsaid, profiles).items()]
     if not dangers:
         return ""
     (names, danger), *rest = dangers
@@ -339,7 +337,8 @@ def _means(frame: Frame, column: str, name: Name, own: Kept) -> dict[int, Fracti
     codes, values = factorized(found.columns[column])
     if (codes < 0).any():
         raise ValueError(f"column {name!r} must hold a number in every row to be {own.words}, got rows without one")
-    ratios = [number.as_integer_ratio() for number in own.numbers(name, values)]
+    numbers = own.numbers(name, _by_digits(values, frame.collect_schema()[column]))
+    ratios = [number.as_integer_ratio() for number in numbers]
     # Whole numbers of Python are exact, and much quicker to add than fractions.
     unit = lcm(*{denominator for _, denominator in ratios})
     units = np.array([n * (unit // denominator) for n, denominator in ratios], dtype=object)
