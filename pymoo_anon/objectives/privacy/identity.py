@@ -420,8 +420,12 @@ class HouseholdRisk(ColumnObjective):
         pairs = recount.counts(self.column)
         kept = ~recount.marked.to_numpy()[pairs.cell]
         pairs = pairs[kept] if kept.any() else pairs
-        members = zip(pairs.value, recount.sizes.to_numpy()[pairs.cell], pairs.n, strict=True)
+        sizes = recount.sizes.to_numpy()[pairs.cell]
+        with np.errstate(divide="ignore"):
+            logs = (pairs.n * np.log1p(-1 / sizes)).groupby(pairs.value, sort=False).transform("sum")
+        # Fractions take long: only those of the households that may have the greatest risk are counted.
+        near = logs <= logs.min() * (1 - _ROUNDING)
         free: defaultdict[object, Fraction] = defaultdict(lambda: Fraction(1))
-        for home, size, count in members:
+        for home, size, count in zip(pairs.value[near], sizes[near], pairs.n[near], strict=True):
             free[home] *= Fraction(int(size) - 1, int(size)) ** int(count)
         return 1 - min(free.values())
