@@ -122,8 +122,6 @@ def _prepared_numba() -> Callable[[Callable[..., Any]], Any]:
         def _load_overload(self, *args: Any) -> Any:
             try:
                 return super()._load_overload(*args)  # type: ignore[no-untyped-call]
-            except OSError:
-                raise
             except Exception:
                 # A damaged file raises anything, and one of another version may name a class that is gone.
                 return self.flush()  # type: ignore[no-untyped-call]

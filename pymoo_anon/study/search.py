@@ -70,12 +70,11 @@ def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
     asked = [dashed(name) for name in idle_with(Settings, "bnb") if name in settings.given]
-    if isinstance(problem, LocalRecodingProblem):
-        if asked:
-            return "nsga2", f"--{asked[0]} is an option of an evolutionary search"
-        return "sweep", "a local recoding is made for each k on a log scale"
+    is_local = isinstance(problem, LocalRecodingProblem)
     if asked:
-        return "pbgea", f"--{asked[0]} is an option of an evolutionary search"
+        return "nsga2" if is_local else "pbgea", f"--{asked[0]} is an option of an evolutionary search"
+    if is_local:
+        return "sweep", "a local recoding is made for each k on a log scale"
     n_tuples = problem.table.n_distinct
     work = f"{counted_nodes(problem.n_nodes)} with {counted(n_tuples, 'tuple', 'tuples')} each"
     if problem.n_nodes * n_tuples > QUICK:
@@ -124,8 +123,7 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
     res.algorithm = algorithm
     certified, n_undecided = bool(getattr(algorithm, "certified", False)), None
     if isinstance(problem, LatticeProblem):
-        undecided = getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
-        n_undecided = 0 if certified else undecided
+        n_undecided = 0 if certified else getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
     over = [words for words, termination in limits.items() if termination.has_terminated()]
     # Branch and bound ends by itself when it is interrupted, others when they find no new node to try.
     interrupted = interrupted or (ALGORITHMS[name].proves and not certified and not over)

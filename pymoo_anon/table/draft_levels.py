@@ -274,8 +274,8 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int], decimal_point: b
         filled = rows if sign else _filled_range(rows, widths)
         words += f", a row for each of {filled[0][0]:.0f} to {filled[-1][0]:.0f}" if len(filled) > len(rows) else ""
         rows = filled
-    doubtful = not decimal_point and all(isinstance(values[i], str) and own.as_tuple().exponent == -3 for i, own in read)
-    words += f", {FRACTIONS}" if doubtful else ""
+    doubt = not decimal_point and all(isinstance(values[i], str) and own.as_tuple().exponent == -3 for i, own in read)
+    words += f", {FRACTIONS}" if doubt else ""
     filled_numbers, levels = [number for number, _ in rows], {}
     if high > ends[1] and _are_counts(whole, low, widths[:1]):
         # The few rows beyond the end are merged before all others.
@@ -283,7 +283,7 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int], decimal_point: b
     levels |= {f"{width:f}": interval_labels(filled_numbers, width, whole, ends, sign) for width in widths}
     hierarchy, kept = useful([value for _, value in rows], levels, _GAIN)
     words += f"; intervals of {', '.join(kept)}" if kept else ""
-    return Draft(hierarchy, "numbers", words, may_group_thousands=doubtful)
+    return Draft(hierarchy, "numbers", words, may_group_thousands=doubt)
 
 
 def _answer_codes(numbers: Set[Decimal]) -> Set[Decimal]:

@@ -81,7 +81,7 @@ def opened(frame: Any) -> tuple[Any, list[str]]:
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"frame must name each column once: {error}") from None
     if odd := unaddressable(names, table.implementation):
-        raise ValueError(f"frame must have no column named {examples(odd)}, a pattern or path; rename it, or use pandas")
+        raise ValueError(f"frame must have no column named {examples(odd)}, a pattern or path; rename it or use pandas")
     return table, names
 
 
