@@ -130,10 +130,8 @@ def html_table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[st
 def number(value: float, rounding: str | None = None) -> str:
     """Format a number for people. A bound that must hold as it is told is rounded in a mode of `decimal`.
 
-    >>> number(12), number(19_540.27), number(1 / 12), number(1e300), number(float("inf"))
-    ('12', '19,540.3', '0.0833333', '1e+300', 'infinity')
-    >>> number(19_540.27, "ROUND_FLOOR"), number(-1.234567e21, "ROUND_FLOOR")
-    ('19,540.2', '-1.23457e+21')
+    >>> number(12), number(19_540.27), number(1 / 12), number(1e300), number(19_540.27, "ROUND_FLOOR")
+    ('12', '19,540.3', '0.0833333', '1e+300', '19,540.2')
     """
     if value != value:
         return "none"

@@ -29,8 +29,7 @@ class Loop:
         """The dispatcher of numba, cached on disk where possible.
 
         numba looks for a folder beside the source, then in the user's own cache. A user without a home who cannot write
-        to the installation has neither, and numba alone refuses to decorate. A full disk is passed over, and damaged
-        files are written anew.
+        to the installation has neither, and numba alone refuses to decorate. A full disk is passed over.
         """
         cache = _prepared_numba()
         import numba

@@ -229,9 +229,9 @@ def _are_ends(clip: Any) -> bool:
 def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> str:
     """Ask for the reasons that kept columns lack, or return an empty text.
 
-    Columns that identify persons or tell a quasi-identifier need one. The mean of a class tells no more than the class.
+    Columns that identify persons or tell a quasi-identifier need one.
     """
-    unsaid = [name for name, own in kept.items() if own.reason is None and not own.mean]
+    unsaid = [name for name, own in kept.items() if own.reason is None]
     if not unsaid:
         return ""
     # Loaded late: it reads the words of many languages.
@@ -246,7 +246,9 @@ def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) ->
         if replace(profiles[0], n_distinct=n, n_missing=0).is_nearly_unique:
             told = f"together they are nearly unique: {n:,} values in {profiles[0].n_rows:,} rows"
             dangers.append((unsaid, told))
-    dangers += [([name], told) for name, told in telling(source, table, unsaid, profiles).items()]
+    # The mean of a class tells no more than the class.
+    asked = [name for name in unsaid if not kept[name].mean]
+    dangers += [([name], told) for name, told in telling(source, table, asked, profiles).items()]
     if not dangers:
         return ""
     (names, danger), *rest = dangers

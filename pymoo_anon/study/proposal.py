@@ -199,7 +199,7 @@ class Proposer:
         texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
         hints = [*filter(None, [self._about_rows(), _about_secrets(columns)])]
-        if fractions := [own.profile.name for own in columns if own.draft and own.draft.may_group_thousands]:
+        if fractions := [own.profile.name for own in columns if own.draft and FRACTIONS in own.draft.reason]:
             advice = 'If the points group thousands, take them out; decimal = "," in [data] does, but for units.'
             hints.append(f"{examples(fractions)}: numbers {FRACTIONS}. {advice}")
         return Proposal(columns, texts, proposed, others, hints)

@@ -384,7 +384,8 @@ def before_release(project: Project, problem: Any) -> list[str]:
     from pymoo_anon.publishing.keeping import coarsened, telling, unexplained
     from pymoo_anon.table.frames import renamed
 
-    table, kept = problem.table, project.kept
+    # Means wait for the classes.
+    table, kept = problem.table, {name: own for name, own in project.kept.items() if not own.mean}
     others = project.with_role("sensitive", "label")
     read = [*project.with_role("quasi-identifier", "person"), *others, *kept]
     source = coarsened(renamed(open_table(project.reading, read, list(project.columns))), table, kept)

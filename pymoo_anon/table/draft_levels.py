@@ -157,14 +157,12 @@ class Draft:
         kind: The kind of the values: "numbers", "dates", "ordered", "codes" or "categories".
         reason: Why, and the levels, in one line.
         odd: The values that are not of the kind, with their numbers of rows. They are one group below the root.
-        may_group_thousands: Whether points that are taken for decimal ones may group thousands.
     """
 
     hierarchy: Hierarchy
     kind: str
     reason: str
     odd: tuple[tuple[Any, int], ...] = ()
-    may_group_thousands: bool = False
 
     @property
     def question(self) -> str | None:
@@ -242,7 +240,7 @@ _ENDS = 40
 _CODES, _CODES_BELOW = re.compile("9+[789]"), {7, 8, 9}
 # Positive ones are so many times as large as any answer, or as far from all as the answers are from each other.
 _FAR = 8
-#: Words for numbers such as 2.191 alone.
+#: Doubt about numbers such as 2.191 alone.
 FRACTIONS = "with three digits behind each point, taken for fractions"
 
 
@@ -274,16 +272,15 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int], decimal_point: b
         filled = rows if sign else _filled_range(rows, widths)
         words += f", a row for each of {filled[0][0]:.0f} to {filled[-1][0]:.0f}" if len(filled) > len(rows) else ""
         rows = filled
-    doubt = not decimal_point and all(isinstance(values[i], str) and own.as_tuple().exponent == -3 for i, own in read)
-    words += f", {FRACTIONS}" if doubt else ""
+    if not decimal_point and all(isinstance(values[i], str) and own.as_tuple().exponent == -3 for i, own in read):
+        words += f", {FRACTIONS}"
     filled_numbers, levels = [number for number, _ in rows], {}
     if high > ends[1] and _are_counts(whole, low, widths[:1]):
         # The few rows beyond the end are merged before all others.
         levels["1"] = interval_labels(filled_numbers, Decimal(1), whole, (filled_numbers[0], ends[1]), sign)
     levels |= {f"{width:f}": interval_labels(filled_numbers, width, whole, ends, sign) for width in widths}
     hierarchy, kept = useful([value for _, value in rows], levels, _GAIN)
-    words += f"; intervals of {', '.join(kept)}" if kept else ""
-    return Draft(hierarchy, "numbers", words, may_group_thousands=doubt)
+    return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
 
 
 def _answer_codes(numbers: Set[Decimal]) -> Set[Decimal]:

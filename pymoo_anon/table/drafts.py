@@ -156,7 +156,7 @@ def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Dra
     }
     hierarchy = Hierarchy([rows, *one_node_each(levels, rows).values(), [ROOT] * len(rows)])
     reason = f"{draft.reason}; apart: {examples(odd)}"
-    return replace(draft, hierarchy=hierarchy, reason=reason, odd=tuple((values[i], counts[i]) for i in lacking))
+    return Draft(hierarchy, draft.kind, reason, tuple((values[i], counts[i]) for i in lacking))
 
 
 def _with_missing(draft: Draft) -> Draft:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import count
 from typing import Any
@@ -89,7 +88,7 @@ def unaddressable(names: Iterable[str], kind: nw.Implementation) -> list[str]:
     """Return the names by which an engine would read other columns, or none."""
     if kind.is_pandas() or kind.is_pyarrow():
         return []
-    has_paths = kind.is_duckdb() and int(version("duckdb").split(".")[0]) < 2
+    has_paths = kind.is_duckdb() and int(import_module("duckdb").__version__.split(".")[0]) < 2
     odd = r"\*|\^.*\$" if kind.is_polars() else r'\*|.*[".].*' if has_paths else r"\*"
     return [name for name in names if re.fullmatch(odd, name, re.DOTALL)]
 

@@ -67,6 +67,7 @@ def flipped(data):
     return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
 
 
+OF_A_CLASS_THAT_IS_GONE = "nbi", lambda data: data.replace(b"npytypes", b"formerly")
 DAMAGES = [lambda data: data[:-9], lambda data: Random(1).randbytes(len(data))]
 MORE = [
     pytest.param(*one, marks=pytest.mark.slow)
@@ -74,11 +75,7 @@ MORE = [
 ]
 
 
-def of_a_class_that_is_gone(data):
-    return data.replace(b"npytypes", b"formerly")
-
-
-@pytest.mark.parametrize(("ending", "damage"), [("nbc", flipped), ("nbi", of_a_class_that_is_gone), *MORE])
+@pytest.mark.parametrize(("ending", "damage"), [("nbc", flipped), OF_A_CLASS_THAT_IS_GONE, *MORE])
 def test_damaged_files_of_the_cache_are_written_anew(tmp_path, ending, damage):
     code = LOOPS.replace(ROOMS, "")
     run(tmp_path, code)

@@ -245,7 +245,7 @@ def test_the_frame_stays_as_it_was():
 @pytest.mark.parametrize(("name", "has_polars"), [("*", True), ("^a.*$", True), ("a.b", False), ('a"b', False)])
 def test_a_name_that_an_engine_takes_for_a_pattern_or_path_is_refused(name, has_polars, monkeypatch):
     """The hierarchy would be of the values of another column. DuckDB reads paths before its version 2."""
-    monkeypatch.setattr("pymoo_anon.table.frames.version", {"duckdb": "1.5.6"}.get)
+    monkeypatch.setattr(duckdb, "__version__", "1.5.6")
     frame = pl.DataFrame({"abc": [1, 2], name: [3, 4]})
     for own in (duckdb.connect().from_arrow(frame.to_arrow()), *[frame, frame.lazy()] * has_polars):
         with pytest.raises(ValueError, match=r"^frame must have no column named '.*', a pattern or path; rename it"):
