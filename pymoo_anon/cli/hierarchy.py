@@ -148,8 +148,9 @@ def run_check(request: CheckRequest, console: Console) -> None:
             console.print(plain(f"{file}: {finding}"))
         if not findings:
             console.print(plain(f"{file}: no findings"))
-    told = (counted(severities.count(one), one, f"{one}s") for one in ("error", "warning", "note"))
-    console.print(", ".join(told) + ".")
+    console.print(
+        ", ".join(counted(severities.count(one), one, f"{one}s") for one in ("error", "warning", "note")) + "."
+    )
     if "error" in severities:
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)
 

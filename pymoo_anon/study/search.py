@@ -211,14 +211,13 @@ class Run:
 
     def progress(self, algorithm: Algorithm) -> str:
         """Say how far an algorithm of this search is."""
-        seen = f"{self.problem.n_unique:,}"
+        of = "points"
         if isinstance(algorithm, TargetSweep):
-            seen += f" of {counted(len(algorithm.points), 'target', 'targets')}"
+            of = f"of {counted(len(algorithm.points), 'target', 'targets')}"
         elif isinstance(self.problem, LatticeProblem):
-            seen += f" of {counted_nodes(self.problem.n_nodes)}"
-        else:
-            seen += " points"
-        return f"{100 * algorithm.termination.perc:.0f} %, {len(algorithm.opt):,} found in {seen}"
+            of = f"of {counted_nodes(self.problem.n_nodes)}"
+        done, seen = algorithm.termination.perc, self.problem.n_unique
+        return f"{100 * done:.0f} %, {len(algorithm.opt):,} found in {seen:,} {of}"
 
     def search(self, **kwargs: Any) -> Found:
         """Search, and pass other arguments on to pymoo."""

@@ -421,10 +421,9 @@ class HouseholdRisk(ColumnObjective):
         kept = ~recount.marked.to_numpy()[pairs.cell]
         pairs = pairs[kept] if kept.any() else pairs
         sizes = recount.sizes.to_numpy()[pairs.cell]
-        with np.errstate(divide="ignore"):
-            logs = (pairs.n * np.log1p(-1 / sizes)).groupby(pairs.value, sort=False).transform("sum")
+        nearly = ((1 - 1 / sizes) ** pairs.n).groupby(pairs.value, sort=False).transform("prod")
         # Fractions take long: only those of the households that may have the greatest risk are counted.
-        near = logs <= logs.min() * (1 - _ROUNDING)
+        near = nearly <= nearly.min() * (1 + _ROUNDING)
         free: defaultdict[object, Fraction] = defaultdict(lambda: Fraction(1))
         for home, size, count in zip(pairs.value[near], sizes[near], pairs.n[near], strict=True):
             free[home] *= Fraction(int(size) - 1, int(size)) ** int(count)
