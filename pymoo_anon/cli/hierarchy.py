@@ -148,9 +148,8 @@ def run_check(request: CheckRequest, console: Console) -> None:
             console.print(plain(f"{file}: {finding}"))
         if not findings:
             console.print(plain(f"{file}: no findings"))
-    console.print(
-        ", ".join(counted(severities.count(one), one, f"{one}s") for one in ("error", "warning", "note")) + "."
-    )
+    told = (counted(severities.count(one), one, f"{one}s") for one in ("error", "warning", "note"))
+    console.print(", ".join(told) + ".")
     if "error" in severities:
         raise typer.Exit(ExitCode.DOES_NOT_HOLD)
 

@@ -75,9 +75,8 @@ def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
         return "nsga2" if is_local else "pbgea", f"--{asked[0]} is an option of an evolutionary search"
     if is_local:
         return "sweep", "a local recoding is made for each k on a log scale"
-    n_tuples = problem.table.n_distinct
-    work = f"{counted_nodes(problem.n_nodes)} with {counted(n_tuples, 'tuple', 'tuples')} each"
-    if problem.n_nodes * n_tuples > QUICK:
+    work = f"{counted_nodes(problem.n_nodes)} with {counted(problem.table.n_distinct, 'tuple', 'tuples')} each"
+    if problem.n_nodes * problem.table.n_distinct > QUICK:
         return "pls", f"{work} are more than are known to be proven quickly"
     without_proof = ""
     if problem.suppression.limit_of(problem.table.n_rows) is None:
