@@ -130,28 +130,28 @@ def html_table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[st
 def number(value: float, rounding: str | None = None) -> str:
     """Format a number for people. A bound that must hold as it is told is rounded in a mode of `decimal`.
 
-    >>> number(12), number(19_540.27), number(1 / 12), number(float("inf")), number(19_540.27, "ROUND_FLOOR")
-    ('12', '19,540.3', '0.0833333', 'infinity', '19,540.2')
+    >>> number(12), number(19_540.27), number(1 / 12), number(1e300), number(19_540.27, "ROUND_FLOOR")
+    ('12', '19,540.3', '0.0833333', '1e+300', '19,540.2')
     """
     if value != value:
         return "none"
     if not isfinite(value):
         return "infinity" if value > 0 else "-infinity"
+    has_all_digits = abs(value) < 10**21
+    form = ".1f" if has_all_digits and abs(value) >= 1000 else ".6g"
     if rounding is not None:
         with localcontext(Context(rounding=rounding)):
-            value = float(format(Decimal(str(value)), ".1f" if abs(value) >= 1000 else ".6g"))
-    if float(value).is_integer():
-        return f"{int(value):,}"
-    return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:,.6g}"
+            value = float(format(Decimal(str(value)), form))
+    return f"{int(value):,}" if has_all_digits and float(value).is_integer() else f"{value:,{form}}"
 
 
-def magnitude(number: int) -> str:
-    """Format a number, a very large one as a power of ten.
+def counted_nodes(n: int) -> str:
+    """Format a number of nodes, a very large one as a power of ten.
 
-    >>> magnitude(17_920), magnitude(8**24), magnitude(10**15), magnitude(10**15 - 1)
-    ('17,920', 'about 10^21', 'about 10^15', '999,999,999,999,999')
+    >>> counted_nodes(1), counted_nodes(8**24), counted_nodes(10**15), counted_nodes(10**15 - 1)
+    ('1 node', 'about 10^21 nodes', 'about 10^15 nodes', '999,999,999,999,999 nodes')
     """
-    return f"{number:,}" if number < 10**15 else f"about 10^{len(str(number)) - 1}"
+    return counted(n, "node", "nodes") if n < 10**15 else f"about 10^{len(str(n)) - 1} nodes"
 
 
 def percent(share: float, is_limit: bool = False) -> str:

@@ -142,15 +142,15 @@ def run_check(request: CheckRequest, console: Console) -> None:
         for place, (file, values) in enumerate(known):
             show(f"Checking hierarchies: file {place + 1} of {len(known)}")
             checked.append((file, check_hierarchy(file, values)))
-    n_found = dict.fromkeys(("error", "warning", "note"), 0)
+    severities = [finding.severity for _, findings in checked for finding in findings]
     for file, findings in checked:
         for finding in findings:
-            n_found[finding.severity] += 1
             console.print(plain(f"{file}: {finding}"))
         if not findings:
             console.print(plain(f"{file}: no findings"))
-    console.print(", ".join(f"{n:,} {severity}{'s' * (n != 1)}" for severity, n in n_found.items()) + ".")
-    if n_found["error"]:
+    told = (counted(severities.count(one), one, f"{one}s") for one in ("error", "warning", "note"))
+    console.print(", ".join(told) + ".")
+    if "error" in severities:
         raise click.exceptions.Exit(ExitCode.DOES_NOT_HOLD)
 
 

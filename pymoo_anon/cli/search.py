@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pymoo_anon._messages import counted, magnitude, plain
+from pymoo_anon._messages import counted, counted_nodes, plain
 from pymoo_anon.cli.console import GAP, new_table, tell, working
 from pymoo_anon.objectives.privacy.identity import KAnonymity
 from pymoo_anon.problems.front import Front
@@ -75,7 +75,7 @@ def _kept(console: Console, own: Run) -> Iterator[Journal]:
 
 def _say_the_start(console: Console, own: Run) -> None:
     problem = own.problem
-    space = f"{magnitude(problem.n_nodes)} nodes" if isinstance(problem, LatticeProblem) else "local recodings"
+    space = counted_nodes(problem.n_nodes) if isinstance(problem, LatticeProblem) else "local recodings"
     columns = counted(len(problem.table.quasi_identifiers), "quasi-identifier", "quasi-identifiers")
     why = f" ({own.why})" if own.settings.verbose else ""
     rows = counted(problem.table.n_rows, "row", "rows")

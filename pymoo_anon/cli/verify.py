@@ -66,5 +66,6 @@ def _table_holds(asked: VerifyRequest, console: Console) -> bool:
     tell(console, said)
     bounds = [holds for holds in claims.holds if holds is not None]
     if bounds:
-        console.print("What was promised holds." if all(bounds) else "Something does not hold.")
+        said, style = ("What was promised holds.", None) if all(bounds) else ("Something does not hold.", "bold red")
+        console.print(said, style=style)
     return all(bounds)

@@ -145,7 +145,7 @@ class SpecialUniques:
 
     Attributes:
         scores: (n_rows,) float array, the SUDA score of each row, 0 for a row that is not unique.
-        risks: (n_rows,) float array, the DIS-SUDA score: the probability that a unique match with the row is right.
+        risks: (n_rows,) float array, the DIS-SUDA score: how likely a unique match is right, 0 if it takes all columns.
         contribution: By column, the share of all scores from minimal unique sets with it.
     """
 

@@ -6,7 +6,7 @@ import pickle
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache as once
 from functools import cached_property, update_wrapper
 from typing import Any
@@ -29,8 +29,7 @@ class Loop:
         """The dispatcher of numba, cached on disk where possible.
 
         numba looks for a folder beside the source, then in the user's own cache. A user without a home who cannot write
-        to the installation has neither, and numba alone refuses to decorate. A full disk and damaged files are passed
-        over.
+        to the installation has neither, and numba alone refuses to decorate. A full disk is passed over.
         """
         cache = _prepared_numba()
         import numba
@@ -119,15 +118,18 @@ def _prepared_numba() -> Callable[[Callable[..., Any]], Any]:
 
         _impl_class = CheckedFiles
 
+        def _load_overload(self, *args: Any) -> Any:
+            try:
+                return super()._load_overload(*args)  # type: ignore[no-untyped-call]
+            except Exception:
+                # A damaged file raises anything, and one of another version may name a class that is gone.
+                return self.flush()  # type: ignore[no-untyped-call]
+
         @contextmanager
         def _guard_against_spurious_io_errors(self) -> Iterator[None]:
             try:
                 yield
             except Exception as error:
-                # Unpickling a damaged file raises anything. An empty index lets the next process write the loop anew.
-                if not isinstance(error, OSError):
-                    with suppress(OSError):
-                        self.flush()  # type: ignore[no-untyped-call]
                 _hint(f"numba's cache in {self.cache_path} cannot be used ({type(error).__name__}: {error})")
 
     typeof_impl.register(Loop)(lambda loop, context: typeof_impl(loop.dispatcher, context))

@@ -339,7 +339,8 @@ def _means(frame: Frame, column: str, name: Name, own: Kept) -> dict[int, Fracti
     codes, values = factorized(found.columns[column])
     if (codes < 0).any():
         raise ValueError(f"column {name!r} must hold a number in every row to be {own.words}, got rows without one")
-    ratios = [number.as_integer_ratio() for number in own.numbers(name, values)]
+    numbers = own.numbers(name, _by_digits(values, frame.collect_schema()[column]))
+    ratios = [number.as_integer_ratio() for number in numbers]
     # Whole numbers of Python are exact, and much quicker to add than fractions.
     unit = lcm(*{denominator for _, denominator in ratios})
     units = np.array([n * (unit // denominator) for n, denominator in ratios], dtype=object)

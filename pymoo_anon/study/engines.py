@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import count
 from operator import mul
@@ -30,7 +29,7 @@ from pymoo_anon._messages import counted, examples, repeated
 from pymoo_anon.study.databases import POSTGRES, check_installed, identifier, read_source, write_workbook
 from pymoo_anon.study.names import NAME_TABLE, Reading, Source, header_of
 from pymoo_anon.table import delimited
-from pymoo_anon.table.frames import as_text, opened
+from pymoo_anon.table.frames import as_text, opened, unaddressable
 
 # The separator and the header are recognised in so many bytes.
 _HEAD = 1 << 20
@@ -165,9 +164,7 @@ def _open_csv(reading: Reading, engine: str, choose: Callable[[list[str]], Seque
 
 def _are_names_of_duckdb(columns: Sequence[str]) -> bool:
     """Tell whether DuckDB can tell columns apart, which ignores case, and address them."""
-    is_old = int(version("duckdb").split(".")[0]) < 2
-    odd = [name for name in columns if name == "*" or (is_old and set(name) & set('".'))]
-    return not odd and not repeated(map(str.casefold, columns))
+    return not unaddressable(columns, nw.Implementation.DUCKDB) and not repeated(map(str.casefold, columns))
 
 
 def _check_names_of_spark(columns: Sequence[str]) -> None:

@@ -280,12 +280,13 @@ class SearchFolder:
         # It loads the comparison of releases, which no other choice needs.
         from pymoo_anon.publishing.explaining import explain
 
-        front, choice, told = self.front, self.choice, []
-        if left_out := [(row, why) for row, why in enumerate(self.refusals(choice.requirements), start=1) if why]:
-            row, why = left_out[0]
-            told = [f"{counted(len(left_out), 'point', 'points')} cannot be released. Row {row}: {why}."]
-        required = front.requirements(front.place_of(choice), choice.requirements)
-        lines = str(explain(self.problem, front, choice, suppressed=self.project.suppressed)).splitlines()
+        front, choice = self.front, self.choice
+        place, refusals = front.place_of(choice), self.refusals(choice.requirements)
+        refused = [f"Row {row}: {why}." for row, why in enumerate(refusals, start=1) if why]
+        told = [f"{counted(len(refused), 'point', 'points')} cannot be released. {refused[0]}"] if refused else []
+        required = front.requirements(place, choice.requirements)
+        compared = front if refusals[place] else front.offered(refusals)
+        lines = str(explain(self.problem, compared, choice, suppressed=self.project.suppressed)).splitlines()
         return [f"It is {choice.reason}.", *told, *(f"Required: {own}." for own in required), *lines]
 
     def constraints(self, texts: Sequence[str]) -> tuple[Constraint, ...]:

@@ -22,7 +22,7 @@ from pymoo.termination.max_time import TimeBasedTermination
 import pymoo_anon.visualization.fronts  # noqa: F401
 from pymoo_anon import __version__
 from pymoo_anon._files import alone, tried
-from pymoo_anon._messages import magnitude
+from pymoo_anon._messages import counted, counted_nodes
 from pymoo_anon.algorithms.branch_and_bound import BranchAndBound
 from pymoo_anon.algorithms.common import FrontOutput
 from pymoo_anon.algorithms.full_domain import ExhaustiveSearch
@@ -70,18 +70,14 @@ def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
     if settings.algorithm != "auto":
         return settings.algorithm, "asked for"
     asked = [dashed(name) for name in idle_with(Settings, "bnb") if name in settings.given]
-    if isinstance(problem, LocalRecodingProblem):
-        if asked:
-            return "nsga2", f"--{asked[0]} is an option of an evolutionary search"
-        return "sweep", "a local recoding is made for each k on a log scale"
+    is_local = isinstance(problem, LocalRecodingProblem)
     if asked:
-        return "pbgea", f"--{asked[0]} is an option of an evolutionary search"
-    n_tuples = problem.table.n_distinct
-    if problem.n_nodes * n_tuples > QUICK:
-        return "pls", (
-            f"{magnitude(problem.n_nodes)} nodes with {n_tuples:,} tuples each are more than are known to be proven "
-            "quickly"
-        )
+        return "nsga2" if is_local else "pbgea", f"--{asked[0]} is an option of an evolutionary search"
+    if is_local:
+        return "sweep", "a local recoding is made for each k on a log scale"
+    work = f"{counted_nodes(problem.n_nodes)} with {counted(problem.table.n_distinct, 'tuple', 'tuples')} each"
+    if problem.n_nodes * problem.table.n_distinct > QUICK:
+        return "pls", f"{work} are more than are known to be proven quickly"
     without_proof = ""
     if problem.suppression.limit_of(problem.table.n_rows) is None:
         without_proof = "Below suppresses without limit, so bounds fathom little"
@@ -90,9 +86,9 @@ def algorithm_for(problem: Searched, settings: Settings) -> tuple[str, str]:
     except ValueError as error:
         without_proof = str(error)
     if not without_proof:
-        return "bnb", f"{magnitude(problem.n_nodes)} nodes with {n_tuples:,} tuples each are proven quickly"
+        return "bnb", f"{work} are proven quickly"
     if problem.n_nodes <= settings.generations * settings.pop_size:
-        return "exhaustive", f"local search would visit as many as all of the {magnitude(problem.n_nodes)} nodes"
+        return "exhaustive", f"local search would visit as many as all of the {counted_nodes(problem.n_nodes)}"
     return "pls", without_proof
 
 
@@ -126,8 +122,7 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
     res.algorithm = algorithm
     certified, n_undecided = bool(getattr(algorithm, "certified", False)), None
     if isinstance(problem, LatticeProblem):
-        undecided = getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
-        n_undecided = 0 if certified else undecided
+        n_undecided = 0 if certified else getattr(algorithm, "n_undecided", problem.n_nodes - problem.n_unique)
     over = [words for words, termination in limits.items() if termination.has_terminated()]
     # Branch and bound ends by itself when it is interrupted, others when they find no new node to try.
     interrupted = interrupted or (ALGORITHMS[name].proves and not certified and not over)
@@ -141,10 +136,8 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
 
 
 def _made(name: str, settings: Settings) -> Algorithm:
-    if name == "pls":
-        return ParetoLocalSearch(settings.pop_size, settings.sides())
-    if name == "pbgea":
-        return PBGEA(settings.pop_size, settings.sides())
+    if name in ("pls", "pbgea"):
+        return (PBGEA if name == "pbgea" else ParetoLocalSearch)(settings.pop_size, settings.sides())
     if name == "nsga2":
         # Here, because it loads scipy, which no other search needs.
         from pymoo.algorithms.moo.nsga2 import NSGA2
@@ -157,9 +150,7 @@ def _made(name: str, settings: Settings) -> Algorithm:
             # pymoo's own output of NSGA-II would compute the exact front first.
             output=FrontOutput(),
         )
-    if name == "sweep":
-        return TargetSweep()
-    return BranchAndBound() if name == "bnb" else ExhaustiveSearch()
+    return {"sweep": TargetSweep, "bnb": BranchAndBound, "exhaustive": ExhaustiveSearch}[name]()
 
 
 def read_table(settings: Settings) -> Microdata:
@@ -219,12 +210,13 @@ class Run:
 
     def progress(self, algorithm: Algorithm) -> str:
         """Say how far an algorithm of this search is."""
-        seen, unit = f"{self.problem.n_unique:,}", "points"
+        of = "points"
         if isinstance(algorithm, TargetSweep):
-            seen, unit = f"{seen} of {len(algorithm.points):,}", "targets"
+            of = f"of {counted(len(algorithm.points), 'target', 'targets')}"
         elif isinstance(self.problem, LatticeProblem):
-            seen, unit = f"{seen} of {magnitude(self.problem.n_nodes)}", "nodes"
-        return f"{100 * algorithm.termination.perc:.0f} %, {len(algorithm.opt):,} found in {seen} {unit}"
+            of = f"of {counted_nodes(self.problem.n_nodes)}"
+        done, seen = algorithm.termination.perc, self.problem.n_unique
+        return f"{100 * done:.0f} %, {len(algorithm.opt):,} found in {seen:,} {of}"
 
     def search(self, **kwargs: Any) -> Found:
         """Search, and pass other arguments on to pymoo."""

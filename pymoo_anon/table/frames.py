@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -28,7 +29,7 @@ COUNT = "rows"
 _ENCODED = (nw.String, nw.Date, nw.Datetime, nw.Boolean, nw.Decimal)
 
 # Objects of these kinds are alike where they are equal; 1 and 1.0 are equal, and are written in two ways.
-_ALIKE = ("string", "integer", "boolean", "date")
+_ALIKE = ("string", "integer", "floating", "boolean", "date")
 
 # So many cells fit into memory, where a column is counted faster than an engine plans a query.
 _FEW_CELLS = 12_500_000
@@ -78,12 +79,18 @@ def opened(frame: Any) -> tuple[Any, list[str]]:
         ) from None
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"frame must name each column once: {error}") from None
-    kind = table.implementation
-    # Engines would read columns that such a pattern matches.
-    patterns = [name for name in names if name == "*" or (kind.is_polars() and name[:1] == "^" and name[-1:] == "$")]
-    if patterns and not (kind.is_pandas() or kind.is_pyarrow()):
-        raise ValueError(f"frame must have no column named {examples(patterns)}, a pattern; rename it, or use pandas")
+    if odd := unaddressable(names, table.implementation):
+        raise ValueError(f"frame must have no column named {examples(odd)}, a pattern or path; rename it or use pandas")
     return table, names
+
+
+def unaddressable(names: Iterable[str], kind: nw.Implementation) -> list[str]:
+    """Return the names by which an engine would read other columns, or none."""
+    if kind.is_pandas() or kind.is_pyarrow():
+        return []
+    has_paths = kind.is_duckdb() and int(import_module("duckdb").__version__.split(".")[0]) < 2
+    odd = r"\*|\^.*\$" if kind.is_polars() else r'\*|.*[".].*' if has_paths else r"\*"
+    return [name for name in names if re.fullmatch(odd, name, re.DOTALL)]
 
 
 def aliased(frame: Any, names: Sequence[Name]) -> tuple[Frame, list[str]]:

@@ -162,11 +162,9 @@ def _find_splits(columns: Sequence[Sequence[str]], found: _Findings) -> None:
 
 
 def _find_near(values: Iterable[Any], of: str, found: _Findings) -> None:
-    alike: dict[str, dict[str, None]] = {}
-    for value in values:
-        if isinstance(value, str):
-            same = " ".join(unicodedata.normalize("NFKC", value).casefold().split())
-            alike.setdefault(same, {})[value] = None
+    alike: dict[str, list[str]] = {}
+    for value in dict.fromkeys(value for value in values if isinstance(value, str)):
+        alike.setdefault(" ".join(unicodedata.normalize("NFKC", value).casefold().split()), []).append(value)
     near = (" and ".join(map(repr, texts)) for texts in alike.values() if len(texts) > 1)
     found.add("warning", f"{of} that differ only in case, spaces or character width", near)
 

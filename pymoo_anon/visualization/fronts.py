@@ -361,8 +361,8 @@ def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLik
     marked = np.unique(problem.checked(np.atleast_2d(np.asarray(front))), axis=0)
     seen = None if visited is None else np.unique(problem.checked(visited), axis=0)
     counts = layer_sizes(problem.lengths).tolist()
-    title = f"{problem.n_nodes:,} nodes in {len(counts)} layers, {len(marked):,} in the front"
-    title += "" if seen is None else f", {len(seen):,} visited"
+    title = f"{counted(problem.n_nodes, 'node', 'nodes')} in {counted(len(counts), 'layer', 'layers')}"
+    title += f", {len(marked):,} in the front" + ("" if seen is None else f", {len(seen):,} visited")
 
     def by_layer(nodes: Ints) -> tuple[int, ...]:
         return tuple(np.bincount((nodes - problem.lowest).sum(axis=1), minlength=len(counts)).tolist())

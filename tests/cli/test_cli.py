@@ -371,8 +371,7 @@ def test_a_first_search_compiles_little_and_says_so_and_a_second_nothing_until_t
     for path in sorted((tmp_path / "cache").rglob("*.nb?"))[::5]:
         path.write_bytes(path.read_bytes()[:-9])
     third, fourth = searched(), searched()
-    assert third.stderr.count("Warning: loops are compiled in memory") == third.stderr.count("NUMBA_CACHE_DIR") == 1
-    assert (third.returncode, fourth.stderr) == (0, "")
+    assert (third.returncode, without_compiling(third.stderr), fourth.stderr) == (0, "", "")
     assert len({one.stdout.split("COMPILED")[0] for one in (first, third, fourth)}) == 1
 
 

@@ -246,8 +246,8 @@ def test_any_table_is_counted():
     usual = ["verify", "out5.csv", "--quasi-identifier", "age", "--sensitive", "illness"]
     assert run(*usual).startswith("Counted again: out5.csv\n")
     run(*usual, "--require", "k>=2", "--require", "t<=0.3")
-    failed = run(*usual, "--require", "k>=2", "--require", "l>=2", code=1)
-    assert failed.endswith("Something does not hold.\n")
+    failed = command(*usual, "--require", "k>=2", "--require", "l>=2", FORCE_COLOR="1", TERM="xterm")
+    assert (failed.exit_code, failed.stdout[-36:]) == (1, "\x1b[1;31mSomething does not hold.\x1b[0m\n")
     run(*usual, "--require", "t<=0.2", "--original", "out5.csv", code=1)
 
 

@@ -462,6 +462,7 @@ def test_the_worst_sets_are_said_in_a_table():
 def test_a_single_name_is_that_of_a_column():
     frame = pd.DataFrame({"zip": [1, 1, 2], "ill": list("abb"), "weight": [2.0, 3.0, 4.0]})
     assert uniqueness(frame, "zip").columns == ("zip",)
+    assert uniqueness(pd.DataFrame({"sign": pd.Series([0.0, -0.0], dtype=object)}), "sign").with_minimal == {1: 0}
     assert special_uniques(frame, "zip").scores.tolist() == [0, 0, 1]
     # 2 ** 1100 is beyond the floats, and pairs of so many columns are too many to count.
     wide = pd.DataFrame(np.eye(1000, 1100, dtype=int))

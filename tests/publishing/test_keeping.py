@@ -183,12 +183,13 @@ def test_whole_numbers_that_become_too_large_for_their_type_are_named(kind):
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_small_floats_are_rounded_by_their_digits(kind):
+def test_small_floats_are_rounded_and_averaged_by_their_digits(kind):
     """Read a float of 32 bits as it is written: 0.35, although it is a little less."""
     frame = pd.DataFrame({"zip": [1] * 4, "n": np.array([1.07, 0.35, 2.31, 0.2], "float32")})
-    keep = {"n": Kept(round=0.1, clip=(0.3, 2.1), reason="because we need it so much")}
-    made = release(kind(frame.to_dict("series")), raw_problem(frame[["zip"]]), [0], keep=keep).frame
-    assert nw.from_native(made)["n"].to_list() == np.array([0.3, 0.4, 1.1, 2.1], "float32").tolist()
+    coarse = Kept(round=0.1, clip=(0.3, 2.1), reason="we need it so much"), np.float32([0.3, 0.4, 1.1, 2.1]).tolist()
+    for own, numbers in (coarse, (Kept(mean=True), [0.9825] * 4)):
+        made = release(kind(frame.to_dict("series")), raw_problem(frame[["zip"]]), [0], keep={"n": own}).frame
+        assert nw.from_native(made)["n"].to_list() == numbers
 
 
 AGES = Hierarchy.intervals(20, 40, widths=[10, 20])

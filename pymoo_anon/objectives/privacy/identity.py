@@ -420,8 +420,11 @@ class HouseholdRisk(ColumnObjective):
         pairs = recount.counts(self.column)
         kept = ~recount.marked.to_numpy()[pairs.cell]
         pairs = pairs[kept] if kept.any() else pairs
-        members = zip(pairs.value, recount.sizes.to_numpy()[pairs.cell], pairs.n, strict=True)
+        sizes = recount.sizes.to_numpy()[pairs.cell]
+        nearly = ((1 - 1 / sizes) ** pairs.n).groupby(pairs.value, sort=False).transform("prod")
+        # Fractions take long: only those of the households that may have the greatest risk are counted.
+        near = nearly <= nearly.min() * (1 + _ROUNDING)
         free: defaultdict[object, Fraction] = defaultdict(lambda: Fraction(1))
-        for home, size, count in members:
+        for home, size, count in zip(pairs.value[near], sizes[near], pairs.n[near], strict=True):
             free[home] *= Fraction(int(size) - 1, int(size)) ** int(count)
         return 1 - min(free.values())
