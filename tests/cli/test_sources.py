@@ -59,7 +59,7 @@ def test_cells_are_those_of_python(tmp_path, name):
 def test_names_that_duckdb_cannot_address(tmp_path, monkeypatch, old):
     """Fall back to pandas: DuckDB ignores case, and before version 2 quotes."""
     if old:
-        monkeypatch.setattr(engines, "version", lambda package: "1.5.4")
+        monkeypatch.setattr(duckdb, "__version__", "1.5.4")
     path = tmp_path / "file.csv"
     path.write_text('age,Age,"b""x"\n1,2,3\n,4,?\n')
     reading = Reading(Source("csv", path), "duckdb", ("?",))
@@ -67,7 +67,7 @@ def test_names_that_duckdb_cannot_address(tmp_path, monkeypatch, old):
     assert isinstance(frame, pd.DataFrame)
     assert list(frame) == ["age", "Age", 'b"x']
     assert cells(frame) == [("1", "2", "3"), (None, "4", None)]
-    is_old = engines.version("duckdb").startswith("1.")
+    is_old = duckdb.__version__.startswith("1.")
     assert isinstance(open_frame(reading, lambda found: [found[1], found[2]]), pd.DataFrame) == is_old
 
 
