@@ -45,8 +45,8 @@ _CLOSE_SECONDS = 1
 # none, by its interpreter.
 _HEADERS = {
     "content-security-policy": "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
-    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; object-src 'none'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self' {sockets}; "
+    "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
@@ -61,7 +61,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self.app, self._token = app, token.encode()
-        self._hosts = [f"{name}:{port}" for name in (_HOST, "localhost")]
+        self.hosts = [f"{name}:{port}" for name in (_HOST, "localhost")]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 403."""
@@ -75,10 +75,17 @@ class Guard:
         _, _, token = scope["path"].encode("utf-8", "surrogateescape").partition(b"/")
         return (
             len(hosts) == 1
-            and hosts[0] in self._hosts
-            and all(origin in [f"http://{host}" for host in self._hosts] for origin in origins)
+            and hosts[0] in self.hosts
+            and all(origin in [f"http://{host}" for host in self.hosts] for origin in origins)
             and compare_digest(token.partition(b"/")[0], self._token)
         )
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """The headers of every answer."""
+        # Not every browser takes sockets of the same host for 'self'.
+        sockets = " ".join(f"ws://{host}" for host in self.hosts)
+        return [(name, value.format(sockets=sockets)) for name, value in _HEADERS.items()]
 
 
 def add_pages(desk: Desk) -> None:
@@ -128,9 +135,9 @@ def serve(path: str | os.PathLike[str], show: Callable[[str], object]) -> None:
         outer = FastAPI(openapi_url=None)
         add_pages(desk)
         ui.run_with(outer, title="pymoo-anon", mount_path=f"/{token}", show_welcome_message=False, tailwind=False)
-        guard, headers = Guard(outer, token, port), [*_HEADERS.items()]
+        guard = Guard(outer, token, port)
         quiet: dict[str, Any] = {"log_level": "error", "access_log": False}
-        config = uvicorn.Config(guard, headers=headers, timeout_graceful_shutdown=_CLOSE_SECONDS, **quiet)
+        config = uvicorn.Config(guard, headers=guard.headers, timeout_graceful_shutdown=_CLOSE_SECONDS, **quiet)
         show(f"http://{_HOST}:{port}/{token}/")
         try:
             uvicorn.Server(config).run(sockets=[listening])

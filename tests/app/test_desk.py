@@ -220,6 +220,14 @@ def test_the_own_page_is_served(host, origin):
         assert answer(f"/{TOKEN}/page", ("host", f"{host}:{PORT}"), *origin, kind=kind) == 200
 
 
+def test_pages_load_nothing_from_elsewhere():
+    headers = dict(Guard(_reached, TOKEN, PORT).headers)
+    policy = headers["content-security-policy"]
+    assert policy.startswith("default-src 'self'; ")
+    assert f"connect-src 'self' ws://127.0.0.1:{PORT} ws://localhost:{PORT}; " in policy
+    assert (headers["referrer-policy"], headers["x-content-type-options"]) == ("no-referrer", "nosniff")
+
+
 def test_no_path_leaves_the_folder(own_table):
     folder = own_table / "work"
     folder.mkdir()
