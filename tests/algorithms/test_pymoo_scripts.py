@@ -125,6 +125,11 @@ def test_parallelization_of_pymoo_works():
     parallelization_works(through_pickles)
 
 
+@pytest.mark.slow
+def test_joblib_works_in_processes():
+    parallelization_works(JoblibParallelization(n_jobs=2))
+
+
 (FRAME,) = census_rows(300)
 WAYS = {name: load_hierarchy(name).with_numbers(int) for name in ("age", "race", "sex")}
 FRAME = FRAME[[*WAYS, "occupation"]]
