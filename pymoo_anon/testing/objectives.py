@@ -68,6 +68,7 @@ class _Case:
         check_same(duty, self.minimised, F[:, 0], self.at)
         self.maps, _ = problem.group_maps(self.X)
         self.counts = np.array([int(one.n_suppressed[0]) for one in self.classes])
+        self.suppressing = np.flatnonzero((self.counts > 0) & (self.counts < problem.table.n_rows))
         self.class_of = np.concatenate([one.class_of for one in self.classes])
         self.suppressed = np.array([~one.kept[own] for one, own in zip(self.classes, self.class_of, strict=True)])
         # Whether the node of a row specializes the node of a column.
@@ -165,7 +166,8 @@ def _checked_cases(objective: Objective, table: Microdata, number: int, rng: np.
         _check_bounds(case)
         cases.append(case)
     # Recounts and proofs take as long as all the rest: one rule after the other.
-    _check_recount(cases[number % len(cases)], rng)
+    turn = [*cases[number % len(cases) :], *cases[: number % len(cases)]]
+    _check_recount(next((one for one in turn if len(one.suppressing)), turn[0]), rng)
     check_proof(objective, problems[number % len(problems)])
     check_gains(objective, table, rng)
     return cases
@@ -308,9 +310,10 @@ def _check_recount(case: _Case, rng: np.random.Generator) -> None:
         | columns,
         dtype=object,
     )
+    # Any point, and one that suppresses some rows.
     made: list[tuple[Decoded, EquivalenceClasses, float, str]] = [
         (case.problem.decode(case.X[row]), case.classes[row], case.values[row], case.at(row))
-        for row in rng.choice(len(case.X), 2)
+        for row in [*rng.choice(len(case.X), 1), *rng.permutation(case.suppressing)[:1]]
     ]
     local = support.random_recoding(table, rng)
     if local is not None:
