@@ -332,6 +332,14 @@ def test_little_loss_needs_no_advice(front):
     assert less_lost(front, few, "mark") == ""
 
 
+def test_no_smaller_k_is_advised_where_k_or_the_loss_is_no_objective(front):
+    for goals in ([DistinctLDiversity(), GeneralLossMetric()], [KAnonymity(), DistinctLDiversity()]):
+        problem = LatticeProblem(front.table, goals)
+        own = problem.front(np.array([[3, 3], [0, 0]]))
+        text = less_lost(own, own.choose(row=0), "mark")
+        assert ("without " in text, "k = " in text) == (True, False)
+
+
 def test_a_large_table_is_not_refined_for_a_figure(front, monkeypatch):
     monkeypatch.setattr(room, "_MOST_REFINED", 10)
     text = less_lost(front, front.choose(require=[KAnonymity() >= 20]), "mark")

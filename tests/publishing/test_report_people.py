@@ -18,7 +18,7 @@ from pymoo_anon.publishing.report.cells import cell_of, cell_text, one_line
 from pymoo_anon.publishing.report.page import _facts
 from pymoo_anon.publishing.report.people import bias_view, inference_view, risks_view, sizes_view, suppressed
 from pymoo_anon.publishing.report.subject import checked_subject
-from pymoo_anon.publishing.report.values import side_by_side
+from pymoo_anon.publishing.report.values import before_view, side_by_side
 from pymoo_anon.table import Below, Hierarchy, Microdata
 
 
@@ -266,6 +266,12 @@ def test_marked_rows_of_as_many_persons_as_are_promised_are_a_class():
     assert release(rows, front.problem, [0]).claims.recounted.tolist() == [3]
     subject = checked_subject(front, front.choose(row=0))
     assert sorted(subject.own.sizes) == [5, 8, 8]
+
+
+def test_many_numbers_are_told_in_runs():
+    subject, _ = subject_and_member({"n": [*range(250), 249]})
+    (table,) = before_view(subject).tables
+    assert [*map(tuple, table.rows[:2]), *map(tuple, table.rows[-1:])] == [("0 … 2", 3), ("3 … 5", 3), ("249", 2)]
 
 
 @pytest.mark.parametrize(
