@@ -27,7 +27,7 @@ TOLD = (ValueError, KeyError, TypeError, OSError, MemoryError, ImportError)
 #: Ending of projects of ARX.
 ARX = ".deid"
 
-# Endings of files that hold one table, or whose table can be found.
+# Endings of files that hold a table, or several to choose from.
 _ENDINGS = (".csv", ".tsv", ".txt", ".gz", ARX, *(own for own, kind in KINDS_BY_ENDING.items() if kind != "duckdb"))
 
 # Seconds for work to write its results when the screen ends.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import click
+from click.core import ParameterSource
 from rich_click import RichArgument, RichCommand, RichGroup, RichOption, RichOptionPanel, rich_config
 
 from pymoo_anon import __version__
@@ -57,8 +58,7 @@ def command_of(asked: type[Invocation], run: Callable[[Any], None], name: str = 
 
     def command(**values: Any) -> None:
         context = click.get_current_context()
-        sources = {one: getattr(context.get_parameter_source(one), "name", "") for one in values}
-        given = frozenset(one for one, source in sources.items() if source != "DEFAULT")
+        given = frozenset(one for one in values if context.get_parameter_source(one) is not ParameterSource.DEFAULT)
         lists = {one: list(own) for one, own in values.items() if isinstance(own, tuple)}
         run(asked(**values | lists, given=given))
 

@@ -153,7 +153,7 @@ def working(words: str, moves: bool | None = None) -> Iterator[Callable[[str], N
     """Show a step and its seconds. Yielded is a function for its text. Warnings are printed after it."""
     from rich.console import Console
 
-    # A line that moves would take what is printed meanwhile to standard error.
+    # While its line moves, rich prints all else to standard error, too.
     console, start, ended, told = Console(stderr=True, force_terminal=moves), time.monotonic(), Event(), [words]
 
     def tell() -> None:

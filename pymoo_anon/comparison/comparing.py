@@ -165,7 +165,7 @@ def compare(
     grouped = [table.equivalence_classes(one, suppression, constraints) for one in named.values()]
     sets = [[one.measure(classes) for one in properties] for classes in grouped]
     vectors = dict(zip(labels, zip(*sets, strict=True), strict=True))
-    return Comparison(tuple(named), vectors, _tournaments({**vectors, ALL: sets}, by_name))
+    return Comparison(tuple(named), vectors, _tournaments(vectors, sets, by_name))
 
 
 def _by_name(
@@ -188,16 +188,20 @@ def _by_name(
 
 
 def _tournaments(
-    judged: Mapping[str, Sequence[Any]], comparators: Mapping[str, Comparator]
+    vectors: Mapping[str, Sequence[PropertyVector]],
+    sets: Sequence[Sequence[PropertyVector]],
+    comparators: Mapping[str, Comparator],
 ) -> dict[tuple[str, str], Tournament]:
-    # A set of one property is no more than its vector.
-    needs_sets = len(judged) > 2
-    return {
-        (label, name): one.tournament(own)
-        for label, own in judged.items()
-        for name, one in comparators.items()
-        if (one.takes_sets and (needs_sets or not one.takes_vectors) if label == ALL else one.takes_vectors)
+    played = {
+        (label, name): comparator.tournament(own)
+        for label, own in vectors.items()
+        for name, comparator in comparators.items()
+        if comparator.takes_vectors
     }
+    for name, comparator in comparators.items():
+        if comparator.takes_sets and (len(vectors) > 1 or not comparator.takes_vectors):
+            played[ALL, name] = comparator.tournament(sets)
+    return played
 
 
 def _checked_list(given: Any, kind: Any, name: str) -> list[Any]:

@@ -410,7 +410,7 @@ def recode(
 def _promised(
     problem: AnonymizationProblem, classes: EquivalenceClasses, at_point: EquivalenceClasses | None
 ) -> dict[Objective, float]:
-    """Return the values of the measures, and after a refinement the worse ones of point and refinement."""
+    """Return the value of each measure, after a refinement the worse one of point and refinement."""
     found = {measure: float(measure.evaluate(classes)[0]) for measure in problem.measured}
     if at_point is not None:
         for measure, new in found.items():

@@ -360,7 +360,7 @@ class Requirements(NamedTuple):
     @classmethod
     def of(cls, tuples: DistinctTuples, trees: Trees, k: int, others: Sequence[ColumnRequirement] = ()) -> Requirements:
         """Build the tests of k rows and other requirements, for tuples in the trees' order."""
-        # What tests read alike: its first value, the value after its last, and its number of levels.
+        # By what is read: its first value, the value after its last, and its number of levels.
         known: dict[Hashable, tuple[int, int, int]] = {}
         read, totals, n_values, none = [], [], 0, np.zeros(0, dtype=np.int64)
         entries: list[tuple[Ints, Ints, Ints]] = [(none, none, none)]

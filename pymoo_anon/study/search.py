@@ -136,8 +136,10 @@ def search(problem: Searched, name: str, settings: Settings, **kwargs: Any) -> F
 
 
 def _made(name: str, settings: Settings) -> Algorithm:
-    if name in ("pls", "pbgea"):
-        return (PBGEA if name == "pbgea" else ParetoLocalSearch)(settings.pop_size, settings.sides())
+    if name == "pls":
+        return ParetoLocalSearch(settings.pop_size, settings.sides())
+    if name == "pbgea":
+        return PBGEA(settings.pop_size, settings.sides())
     if name == "nsga2":
         # Here, because it loads scipy, which no other search needs.
         from pymoo.algorithms.moo.nsga2 import NSGA2
@@ -150,7 +152,9 @@ def _made(name: str, settings: Settings) -> Algorithm:
             # pymoo's own output of NSGA-II would compute the exact front first.
             output=FrontOutput(),
         )
-    return {"sweep": TargetSweep, "bnb": BranchAndBound, "exhaustive": ExhaustiveSearch}[name]()
+    if name == "sweep":
+        return TargetSweep()
+    return BranchAndBound() if name == "bnb" else ExhaustiveSearch()
 
 
 def read_table(settings: Settings) -> Microdata:

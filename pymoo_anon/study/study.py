@@ -199,7 +199,7 @@ class Study(SearchFolder):
 
 
 def target_of(study: Study, output: Any, table: str | None, force: bool = True) -> tuple[Source, list[Path]]:
-    """Return the place of a release and its files, the evidence last, which `force` alone replaces."""
+    """Return the place of a release and its files, the evidence last. Without `force` none may be there."""
     target = study.project.release if output is None else source_of(os.fspath(output), Path(), table)
     if output is None and table is not None:
         raise ValueError(f"table must come with output, the place of a database, got {table!r} alone")
@@ -213,7 +213,7 @@ def target_of(study: Study, output: Any, table: str | None, force: bool = True) 
 
 
 def report_of(study: Study, external: bool, output: Path | None, force: bool) -> Path:
-    """Return the place of a report, usually beside the release, which `force` alone replaces."""
+    """Return the place of a report, usually beside the release. Without `force` none may be there."""
     target = output or study.released.with_suffix(".external.html" if external else ".report.html")
     if target.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"output must be a file that ends in .html, got {str(target)!r}")

@@ -88,8 +88,11 @@ def unaddressable(names: Iterable[str], kind: nw.Implementation) -> list[str]:
     """Return the names by which an engine would read other columns, or none."""
     if kind.is_pandas() or kind.is_pyarrow():
         return []
-    has_paths = kind.is_duckdb() and int(import_module("duckdb").__version__.split(".")[0]) < 2
-    odd = r"\*|\^.*\$" if kind.is_polars() else r'\*|.*[".].*' if has_paths else r"\*"
+    odd = r"\*"
+    if kind.is_polars():
+        odd = r"\*|\^.*\$"
+    elif kind.is_duckdb() and int(import_module("duckdb").__version__.split(".")[0]) < 2:
+        odd = r'\*|.*[".].*'
     return [name for name in names if re.fullmatch(odd, name, re.DOTALL)]
 
 

@@ -1,7 +1,6 @@
 """Pages without a browser: their sentences about a project, and their fields."""
 
 import sqlite3
-import threading
 from contextlib import closing
 from pathlib import Path
 
@@ -10,24 +9,14 @@ import pytest
 import tomlkit
 from arx_projects import QUASI, SENSITIVE, config_of, entries, write
 from command import own, run, search
+from screens import *
 
-from pymoo_anon.app.desk import Desk, Job, NotYetError
+from pymoo_anon.app.desk import Desk
 from pymoo_anon.publishing.release import ANYWAY
 from pymoo_anon.study.names import source_of
 from pymoo_anon.study.proposal import Proposer, reading_of
 
-nicegui = pytest.importorskip("nicegui")
-screen, project, study = (pytest.importorskip(f"pymoo_anon.app.{name}") for name in ("screen", "project", "study"))
-ui = nicegui.ui
-
 pytestmark = pytest.mark.usefixtures("ended_work")
-
-
-def wait():
-    """Wait for the work of all desks: a page that is drawn anew starts some, and all read by one connection."""
-    for job in threading.enumerate():
-        if isinstance(job, Job):
-            job.join()
 
 
 @pytest.fixture
@@ -36,67 +25,6 @@ def ended_work(own_table, monkeypatch):
     monkeypatch.setattr(study, "_draw", lambda *given: None)
     yield
     wait()
-
-
-def told(fill, desk=None):
-    """Return a page with its elements, after the work that it needs."""
-    wait()
-    desk = desk or Desk(Path("mine.toml"))
-    while True:
-        client = nicegui.Client(ui.page("/"))
-        with client.content:
-            try:
-                fill(screen.Screen(desk, {"": fill, "a": fill}, 1))
-                return client
-            except NotYetError as needed:
-                words, make = needed.args
-        desk.start(words, lambda job, make=make: make(), quiet=True).join()
-        assert desk.job.error == ""
-
-
-def looked(name, desk, **asked):
-    """Return the page of a table to begin with, also with its risk."""
-    for _ in range(2):
-        page = told(lambda own: own.chosen.update(looked=name, **asked) or project.show_look(own), desk)
-    return page
-
-
-def of(page, kind):
-    return [one for one in page.elements.values() if isinstance(one, kind)]
-
-
-def labelled(page, words):
-    """Return the field of a label."""
-    (field,) = [one for one in page.elements.values() if str(one.props.get("label", "")).startswith(words)]
-    return field
-
-
-def texts(page):
-    return [one.text for one in of(page, ui.label)]
-
-
-def click(element, event="click", args=None):
-    """Click a button, or leave a field, as a browser does."""
-    (listener,) = [own for own in element._event_listeners.values() if own.type == event]
-    given = nicegui.events.GenericEventArguments(sender=element, client=element.client, args=args)
-    nicegui.events.handle_event(listener.handler, given)
-
-
-def leave(field, value):
-    field.value = value
-    click(field, "change")
-
-
-def button(page, words):
-    (found,) = [one for one in of(page, ui.button) if one.text.startswith(words)]
-    return found
-
-
-def work(page, desk, words):
-    """Click a button, and wait for its work, which succeeds."""
-    click(button(page, words))
-    desk.job.join()
-    assert desk.job.error == ""
 
 
 def change(**tables):
@@ -449,14 +377,14 @@ def test_a_page_follows_what_commands_do_beside_it():
     search("mine.toml")
     desk = Desk(Path("mine.toml"))
     shown = screen.Screen(desk, {"": print, "a": print}, 1)
-    for files, work in (
+    for files, edit in (
         ("mine.toml", lambda: change(audience=[{"name": "staff", "require": "k>=4"}])),
         ("run.json", lambda: search("mine.toml", "--seed", "7")),
         ("choice.json", lambda: run("pick", "mine.toml", "--require", "k>=3")),
         ("releases.json", lambda: run("release", "mine.toml")),
     ):
         before = desk.state
-        work()
+        edit()
         assert desk.state != before, files
         assert shown._seen != desk.state
     shown._note()

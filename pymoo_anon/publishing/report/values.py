@@ -206,8 +206,7 @@ def _counted_labels(labels: tuple[Hashable, ...], counts: Ints, ordered: bool) -
         if width < 2:
             return list(pairs)
         runs = [pairs[start : start + width] for start in range(0, len(pairs), width)]
-        ends = [dict.fromkeys((run[0][0], run[-1][0])) for run in runs]
-        return [(" … ".join(own), sum(n for _, n in run)) for own, run in zip(ends, runs, strict=True)]
+        return [(" … ".join(dict.fromkeys((run[0][0], run[-1][0]))), sum(n for _, n in run)) for run in runs]
     pairs = sorted(pairs, key=lambda pair: -pair[1])
     if len(pairs) <= _MOST_LABELS:
         return list(pairs)
