@@ -29,8 +29,8 @@ from pymoo_anon.typing import Bools, Ints
 
 # Room for the classes of several small generalizations, so that one compiled call serves a batch of them. Not more than
 # a processor's cache holds, so that the objectives find the classes there.
-_BATCH_CLASSES = 1 << 17
-_BATCH_ENTRIES = 1 << 18
+_BATCH_CLASSES = 1 << 15
+_BATCH_ENTRIES = 1 << 16
 _FEWEST_SLOTS = 1 << 19
 _CELLS = 1 << 18
 
