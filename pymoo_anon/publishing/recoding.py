@@ -124,11 +124,10 @@ class Recoding(NamedTuple):
             domain, group = hierarchies[name].domain, nw.col(f"group {j}")
             if None in domain:
                 gap = nw.lit(int(own[domain.index(None)]))
-                # pandas 2 warns where a second branch does not fit into the first: the column with gaps stands first.
                 group = nw.when(~missing(frame, source.alias(name))).then(group).otherwise(gap)
-            columns.append(group.cast(nw.Int64).alias(f"group {j}"))
+                columns.append(group.cast(nw.Int64).alias(f"group {j}"))
         # All columns at once, as an engine looks at every step so far for each further one.
-        return frame.with_columns(columns)
+        return frame.with_columns(columns) if columns else frame
 
 
 def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, own: Ints) -> dict[str, int]:
@@ -152,10 +151,9 @@ def values_and_texts(frame: Frame, column: str) -> list[tuple[Any, str]]:
 def _with_known(frame: Frame, known: Sequence[Mapping[str, int]]) -> Frame:
     """Add the known group of each key."""
     if frame.implementation.is_pandas():
-        native = frame.to_native()
-        return nw.from_native(
-            native.assign(**{f"group {j}": native[f"key {j}"].map(own) for j, own in enumerate(known)})
-        )
+        coded = [pd.factorize(frame[f"key {j}"].to_native()) for j in range(len(known))]
+        found = [np.array([*map(own.get, texts), -1])[codes] for own, (codes, texts) in zip(known, coded, strict=True)]
+        return nw.from_native(frame.to_native().assign(**{f"group {j}": own for j, own in enumerate(found)}))
     if not frame.implementation.is_duckdb():
         for j, own in enumerate(known):
             small = lookup(frame, {f"group {j}": [*own.values()]}, {f"known {j}": [*own]})
