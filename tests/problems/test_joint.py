@@ -132,7 +132,7 @@ def violating(kind, bound, frame, own, first):
         own = own.where(~own.isin(broken), GONE)
 
 
-@promised(500)
+@promised(500, quick=2)
 @given(data=st.data(), table=tables(max_attributes=3, max_rows=20, rooted=True))
 def test_the_best_second_release_is_proven(data, table):
     frame = table.frame.assign(row=table.frame.index)
