@@ -319,9 +319,9 @@ def averaged(
     rows = complete_rows(source, table).select(used)
     values = held(distinct_rows(rows, [source.alias(name) for name in table.quasi_identifiers]))
     # One number for all suppressed classes.
-    numbers = np.where(classes.kept, np.arange(len(classes.kept)), -1)
+    numbers = np.where(classes.kept, np.arange(len(classes.kept)), -1).tolist()
     recoding = Recoding(source, table, made, classes, "mark", values)
-    frame = held(recoding.with_class(rows, numbers))
+    frame = held(recoding.with_classes(rows, {"class": numbers}))
     columns = frame.collect_schema().names()
     for name in names:
         column = source.alias(name)

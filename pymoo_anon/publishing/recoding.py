@@ -38,11 +38,11 @@ from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints
 
+_NO_TEXTS: Mapping[str, Sequence[str | None]] = MappingProxyType({})
+
 
 def lookup(
-    frame: Frame,
-    numbers: Mapping[str, Sequence[int]],
-    texts: Mapping[str, Sequence[str | None]] = MappingProxyType({}),
+    frame: Frame, numbers: Mapping[str, Sequence[int]], texts: Mapping[str, Sequence[str | None]] = _NO_TEXTS
 ) -> Frame:
     """Return a small table of another frame's kind, of whole numbers and texts."""
     kind, native, columns = frame.implementation, frame.to_native(), {**numbers, **texts}
@@ -86,29 +86,32 @@ class Recoding(NamedTuple):
             cells = zip(groups_of(self.classes, j).cells.tolist(), kept, strict=True)
             texts[f"label {j}"] = [own[cell] if is_kept else SUPPRESSED for cell, is_kept in cells]
             labels[name] = nw.col(f"label {j}").alias(self.source.alias(name))
-        numbers = {"known": range(len(kept)), "kept": list(map(int, kept))}
-        frame = self.with_class(frame, np.arange(len(kept)))
-        frame = _left_joined(frame, lookup(self.values, numbers, texts), ["class"], ["known"])
+        frame = self.with_classes(frame, {"kept": [*map(int, kept)]}, texts)
         counts = [nw.col(COUNT)] if COUNT in frame.collect_schema().names() else []
         frame = frame.select([*(labels.get(name, nw.col(self.source.alias(name))) for name in names), *counts, "kept"])
         # Last, since it copies all columns.
         return (frame.filter(nw.col("kept") == 1) if self.suppressed == "drop" else frame).drop("kept")
 
-    def with_class(self, frame: Frame, numbers: Ints) -> Frame:
-        """Add the `class` of each row, for given numbers of the classes."""
+    def with_classes(
+        self, frame: Frame, numbers: Mapping[str, Sequence[int]], texts: Mapping[str, Sequence[str | None]] = _NO_TEXTS
+    ) -> Frame:
+        """Add to each row the numbers and texts of its class."""
         made, codes, hierarchies = self.generalization, self.table.tuples.codes, self.table.quasi_identifiers
         if isinstance(made, Generalization):
-            groups, rows = made.groups, self.classes.representatives
+            groups, rows, classes = made.groups, self.classes.representatives, range(len(self.classes.kept))
         else:
             assert self.classes.class_of is not None
             # Each value is a group of its own.
             groups = {name: np.arange(own.n_values) for name, own in hierarchies.items()}
-            rows, numbers = np.arange(len(codes)), numbers[self.classes.class_of[0]]
+            rows, classes = np.arange(len(codes)), self.classes.class_of[0].tolist()
         known = {f"known {j}": own[codes[rows, j]].tolist() for j, own in enumerate(groups.values())}
-        small = lookup(self.values, {**known, "class": numbers.tolist()})
-        return _left_joined(
-            self._with_groups(frame, groups), small, [f"group {j}" for j in range(len(groups))], list(known)
-        )
+        numbers, texts = ({n: [own[at] for at in classes] for n, own in given.items()} for given in (numbers, texts))
+        small = lookup(self.values, {**known, **numbers}, texts)
+        # pandas copies all columns that it joins, and keeps the order of rows.
+        is_pandas = frame.implementation.is_pandas()
+        rows = self._with_groups(frame.select(map(self.source.alias, groups)) if is_pandas else frame, groups)
+        rows = rows.join(small, left_on=[f"group {j}" for j in range(len(groups))], right_on=[*known], how="left")
+        return frame.with_columns(*(rows[name] for name in (*numbers, *texts))) if is_pandas else rows
 
     def _with_groups(self, frame: Frame, groups: Mapping[Name, Ints]) -> Frame:
         """Add the groups of the quasi-identifiers, `group 0`, ...."""
@@ -121,11 +124,10 @@ class Recoding(NamedTuple):
             domain, group = hierarchies[name].domain, nw.col(f"group {j}")
             if None in domain:
                 gap = nw.lit(int(own[domain.index(None)]))
-                # pandas 2 warns where a second branch does not fit into the first: the column with gaps stands first.
                 group = nw.when(~missing(frame, source.alias(name))).then(group).otherwise(gap)
-            columns.append(group.cast(nw.Int64).alias(f"group {j}"))
+                columns.append(group.cast(nw.Int64).alias(f"group {j}"))
         # All columns at once, as an engine looks at every step so far for each further one.
-        return frame.with_columns(columns)
+        return frame.with_columns(columns) if columns else frame
 
 
 def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, own: Ints) -> dict[str, int]:
@@ -147,11 +149,15 @@ def values_and_texts(frame: Frame, column: str) -> list[tuple[Any, str]]:
 
 
 def _with_known(frame: Frame, known: Sequence[Mapping[str, int]]) -> Frame:
-    """Join the known groups of each key."""
+    """Add the known group of each key."""
+    if frame.implementation.is_pandas():
+        coded = [pd.factorize(frame[f"key {j}"].to_native()) for j in range(len(known))]
+        found = [np.array([*map(own.get, texts), -1])[codes] for own, (codes, texts) in zip(known, coded, strict=True)]
+        return nw.from_native(frame.to_native().assign(**{f"group {j}": own for j, own in enumerate(found)}))
     if not frame.implementation.is_duckdb():
         for j, own in enumerate(known):
             small = lookup(frame, {f"group {j}": [*own.values()]}, {f"known {j}": [*own]})
-            frame = _left_joined(frame, small, [f"key {j}"], [f"known {j}"])
+            frame = frame.join(small, left_on=f"key {j}", right_on=f"known {j}", how="left")
         return frame
     # One query: DuckDB reads all steps so far again for each further one.
     numbers = {"place": [j for j, own in enumerate(known) for _ in own]}
@@ -165,13 +171,6 @@ def _with_known(frame: Frame, known: Sequence[Mapping[str, int]]) -> Frame:
     ]
     query = f"SELECT own.*, {', '.join(columns)} FROM pymoo_anon_rows AS own {' '.join(joins)}"
     return nw.from_native(frame.to_native().query("pymoo_anon_rows", query))
-
-
-def _left_joined(frame: Frame, small: Frame, keys: list[str], known: list[str]) -> Frame:
-    # pandas copies all columns that it joins, and keeps the order of rows.
-    is_pandas = frame.implementation.is_pandas()
-    found = (frame.select(keys) if is_pandas else frame).join(small, left_on=keys, right_on=known, how="left")
-    return frame.drop(keys).with_columns(*found.drop(keys).iter_columns()) if is_pandas else found
 
 
 def decoded_point(

@@ -231,8 +231,9 @@ def _of(objective: Objective, classes: EquivalenceClasses) -> Floats:
             f"evaluate of {objective!r} must give float64 numbers, one for each of {len(classes)} generalizations, "
             f"got {got}"
         )
+    duty = f"evaluate of {objective!r} must not change the arrays of its classes"
     for array, earlier in zip(arrays, before, strict=True):
-        check_same(f"evaluate of {objective!r} must not change the arrays of its classes", [earlier], [array])
+        check_same(duty, [earlier], [array])
     duty = f"evaluate of {objective!r} must give a number"
     refuse(duty, np.isnan(values), values, lambda row: f" for classes of sizes {typed(classes[row].sizes)}")
     return values
