@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ from pymoo_anon.study.names import NAME_TABLE, Source, check_named, header_of
 
 #: Beginnings of the addresses of PostgreSQL.
 POSTGRES = ("postgresql:", "postgres:")
+
+# So many rows are objects of Python at a time, and values of one type take little memory as such.
+_BLOCK = 50_000
+_COMPACT = {"integer": "Int64", "floating": "Float64", "string": "string"}
 
 # The extra that a kind of table needs, and its packages.
 _NEEDED = {"excel": ("excel", "python_calamine", "xlsxwriter"), "database": ("postgres", "ibis", "psycopg")}
@@ -92,13 +97,31 @@ def read_sqlite(source: Source, connection: sqlite3.Connection | None = None) ->
         return typed_frame([name for name, *_ in rows.description], rows)
 
 
-def typed_frame(names: Sequence[str], rows: Any) -> pd.DataFrame:
+def typed_frame(names: Sequence[str], rows: Iterable[Any]) -> pd.DataFrame:
     """Build a frame of rows, columns of several types as text."""
-    cells = pd.DataFrame(list(rows), columns=range(len(names)), dtype=object)
-    return cells.apply(_typed_column).set_axis(list(names), axis="columns")
+    parts: list[list[pd.Series]] = [[] for _ in names]
+    rows = iter(rows)
+    while (block := list(islice(rows, _BLOCK))) or not all(parts):
+        cells = pd.DataFrame(block, columns=range(len(names)), dtype=object)
+        for own, (_, column) in zip(parts, cells.items(), strict=True):
+            own.append(_compact(column))
+    # Parts go as soon as they are joined.
+    typed = [_typed_column(parts.pop(0)) for _ in names]
+    return pd.DataFrame(dict(enumerate(typed)), copy=False).set_axis(list(names), axis="columns")
 
 
-def _typed_column(column: pd.Series) -> pd.Series:
+def _compact(column: pd.Series) -> pd.Series:
+    """Hold values of one type without an object for each."""
+    # A workbook may hold whole numbers beyond 64 bits.
+    with suppress(OverflowError):
+        return column.astype(_COMPACT.get(pd.api.types.infer_dtype(column, skipna=True), object))
+    return column
+
+
+def _typed_column(parts: list[pd.Series]) -> pd.Series:
+    if len({own.dtype for own in parts}) == 1 and parts[0].dtype != object:
+        return pd.concat(parts, ignore_index=True)
+    column = pd.concat([own.astype(object) for own in parts], ignore_index=True)
     kind, there = pd.api.types.infer_dtype(column, skipna=True), column.dropna()
     if kind == "bytes" or any(isinstance(value, bytes) for value in there):
         raise ValueError("its columns must hold no bytes; leave the column out by a view of the table")
