@@ -392,12 +392,15 @@ def _of_mean_risk(problem: LocalRecodingProblem, x: Array, risk: float) -> Equiv
         point = np.array(x)
         point[1] = place
         classes = problem.equivalence_classes(point)
-        if MarketerRisk().evaluate(classes)[0] <= risk:
+        reached = MarketerRisk().evaluate(classes)[0]
+        # A mean class grows about as its price does. Where it does not, later steps are longer.
+        guess, apart = int(np.searchsorted(problem.prices, problem.prices[place] * reached / risk)), max(step // 4, 1)
+        if reached <= risk:
             high, found = place, classes
-            place = max(high - step, (low + high) // 2)
+            place = max(min(guess, max(high - apart, (low + high) // 2)), low + 1)
         else:
             low = place
-            place = min(low + step, (low + high) // 2)
+            place = min(max(guess, min(low + apart, (low + high) // 2)), high - 1)
         step *= 2
     return found
 
