@@ -165,7 +165,7 @@ def test_the_least_price_of_a_mean_risk_is_found_with_few_recodings(monkeypatch,
         assert len(made) == len(set(made)) <= 7
         if 1 / 2000 < risk < 1 / 40:
             counts.append(len(made))
-    assert max(counts) <= 4 and np.mean(counts) < 3.6
+    assert np.mean(counts) < 3.6
     assert x.tolist() == [3, 0, 1]
 
 
