@@ -384,21 +384,21 @@ def alternatives(problem: AnonymizationProblem, x: Array, classes: EquivalenceCl
 
 def _of_mean_risk(problem: LocalRecodingProblem, x: Array, risk: float) -> EquivalenceClasses | None:
     """Return the classes at the least price within a mean risk, or None."""
-    low, high, step, found = -1, len(problem.prices), 1, None
+    prices, low, high, found = np.array(problem.prices), -1, len(problem.prices), None
     # Classes have about as many rows as a price has cells: merging two of them costs a row about one cell.
-    place = min(int(np.searchsorted(problem.prices, 1 / risk)), high - 1)
+    price = 1 / risk
     # The price at `low` is too low, and `found` is of that at `high`.
     while low + 1 < high:
         point = np.array(x)
-        point[1] = place
+        point[1] = place = min(max(int(np.searchsorted(prices, price)), low + 1), high - 1)
         classes = problem.equivalence_classes(point)
-        if MarketerRisk().evaluate(classes)[0] <= risk:
+        reached = MarketerRisk().evaluate(classes)[0]
+        if reached <= risk:
             high, found = place, classes
-            place = max(high - step, (low + high) // 2)
         else:
             low = place
-            place = min(low + step, (low + high) // 2)
-        step *= 2
+        # A mean class grows about as its price does.
+        price = prices[place] * reached / risk
     return found
 
 

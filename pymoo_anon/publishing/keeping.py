@@ -321,8 +321,9 @@ def averaged(
     # One number for all suppressed classes.
     numbers = np.where(classes.kept, np.arange(len(classes.kept)), -1).tolist()
     recoding = Recoding(source, table, made, classes, "mark", values)
-    frame = held(recoding.with_classes(rows, {"class": numbers}))
-    columns = frame.collect_schema().names()
+    columns = [*used, "class"]
+    # The keys of the classes would be held, too.
+    frame = held(recoding.with_classes(rows, {"class": numbers}).select(columns))
     for name in names:
         column = source.alias(name)
         means = _means(frame, column, name, kept[name])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ from pymoo_anon.study.names import NAME_TABLE, Source, check_named, header_of
 
 #: Beginnings of the addresses of PostgreSQL.
 POSTGRES = ("postgresql:", "postgres:")
+
+# So many rows are objects of Python at a time, and values of one type take little memory as such.
+_BLOCK = 50_000
+_COMPACT = {"integer": "Int64", "floating": "Float64", "boolean": "boolean", "string": "string"}
 
 # The extra that a kind of table needs, and its packages.
 _NEEDED = {"excel": ("excel", "python_calamine", "xlsxwriter"), "database": ("postgres", "ibis", "psycopg")}
@@ -92,25 +97,39 @@ def read_sqlite(source: Source, connection: sqlite3.Connection | None = None) ->
         return typed_frame([name for name, *_ in rows.description], rows)
 
 
-def typed_frame(names: Sequence[str], rows: Any) -> pd.DataFrame:
+def typed_frame(names: Sequence[str], rows: Iterable[Any]) -> pd.DataFrame:
     """Build a frame of rows, columns of several types as text."""
-    cells = pd.DataFrame(list(rows), columns=range(len(names)), dtype=object)
-    return cells.apply(_typed_column).set_axis(list(names), axis="columns")
+    columns, rows, blocks = range(len(names)), iter(rows), list[pd.DataFrame]()
+    while (block := list(islice(rows, _BLOCK))) or not blocks:
+        blocks.append(pd.DataFrame(block, columns=columns, dtype=object).apply(_compact))
+    typed = {i: _typed_column([block.pop(i) for block in blocks]) for i in columns}
+    return pd.DataFrame(typed, copy=False).set_axis(list(names), axis="columns")
 
 
-def _typed_column(column: pd.Series) -> pd.Series:
+def _compact(column: pd.Series) -> pd.Series:
+    """Hold values of one type without an object for each."""
+    # A workbook may hold whole numbers beyond 64 bits.
+    with suppress(OverflowError):
+        return column.astype(_COMPACT.get(pd.api.types.infer_dtype(column, skipna=True), object))
+    return column
+
+
+def _typed_column(parts: list[pd.Series]) -> pd.Series:
+    if len({own.dtype for own in parts}) > 1:
+        parts = [own.astype(object) for own in parts]
+    column = pd.concat(parts, ignore_index=True)
+    if column.dtype != object or (column := _compact(column)).dtype != object:
+        return column
     kind, there = pd.api.types.infer_dtype(column, skipna=True), column.dropna()
     if kind == "bytes" or any(isinstance(value, bytes) for value in there):
         raise ValueError("its columns must hold no bytes; leave the column out by a view of the table")
     if kind == "datetime" and all(value == value.normalize() for value in map(pd.Timestamp, there)):
         return column.map(lambda value: None if pd.isna(value) else pd.Timestamp(value).date())
-    if kind == "integer" and all(-(2**63) <= value < 2**63 for value in there):
-        return column.astype("Int64")
+    if kind in ("datetime", "date", "time"):
+        return column
     # A whole number beyond 2^53 may have no place among numbers with a fraction.
-    if kind in ("integer", "floating", "mixed-integer-float") and all(float(value) == value for value in there):
+    if kind in ("integer", "mixed-integer-float") and all(float(value) == value for value in there):
         return column.astype("Float64")
-    if kind in ("boolean", "datetime", "date", "time"):
-        return column.astype("boolean") if kind == "boolean" else column
     return column.map(str, na_action="ignore").astype("string")
 
 

@@ -130,7 +130,7 @@ def _frame_of(source: Source, engine: str) -> Any:
             raise ValueError(f"it must come with the name of a table: {NAME_TABLE}")
         return _in_utc(import_module("duckdb").connect(str(source.path), read_only=True)).table(source.table)
     if source.kind in ("excel", "sqlite", "database"):
-        return registered(read_source(source))
+        return as_relation(read_source(source))
     assert source.path is not None
     if source.kind == "json":
         return _json_lines(source.path)
@@ -277,7 +277,7 @@ def content_checksum(frame: Any) -> str:
     """Return the sha256 of the rows of a table in any order."""
     if isinstance(frame, pd.DataFrame):
         # DuckDB tells no names apart by case.
-        frame = registered(frame.set_axis([f"{i} {name}" for i, name in enumerate(frame)], axis="columns"))
+        frame = as_relation(frame.set_axis([f"{i} {name}" for i, name in enumerate(frame)], axis="columns"))
     made = hashlib.sha256(json.dumps(frame.columns).encode())
     # Longer than any of the columns, so none of them.
     view = "row" * (max(map(len, frame.columns)) + 1)
@@ -308,13 +308,13 @@ def _in_utc(connection: Any) -> Any:
     return connection
 
 
-def registered(frame: Any) -> Any:
+def as_relation(frame: Any) -> Any:
     """Return a table as a relation of DuckDB, or as pandas for odd names."""
     names = list(frame.columns if isinstance(frame, pd.DataFrame) else frame.column_names)
     if not _are_names_of_duckdb(names):
         return frame if isinstance(frame, pd.DataFrame) else frame.to_pandas(integer_object_nulls=True)
-    view = f"pymoo_anon_rows_{next(_TABLE_NUMBERS)}"
-    return _connect().register(view, frame).table(view)
+    # Unlike a registered table, its memory goes with it.
+    return _connect().from_df(frame) if isinstance(frame, pd.DataFrame) else _connect().from_arrow(frame)
 
 
 def _json_lines(path: Path) -> Any:

@@ -231,7 +231,7 @@ def _written(study: Study, made: Recoded, target: Source, new: Path) -> Iterator
         return
     try:
         with new_database_table(target, made.frame) as found:
-            again = engines.registered(found)
+            again = engines.as_relation(found)
             yield again, engines.content_checksum(again), moved
     except BaseException:
         # A table that could not be committed has no documents.

@@ -242,7 +242,7 @@ def test_sources():
 
 def test_few_rows_are_hashed_where_they_join_many_of_a_file(tmp_path):
     (tmp_path / "many.csv").write_text("a\n1\n", newline="")
-    few = nw.from_native(engines.registered(pd.DataFrame({"b": list(map(str, range(100)))})))
+    few = nw.from_native(engines.as_relation(pd.DataFrame({"b": list(map(str, range(100)))})))
     joined = nw.from_native(opened(tmp_path / "many.csv")).join(few, left_on="a", right_on="b", how="left")
     assert "LEFT" in joined.to_native().explain()
 

@@ -142,7 +142,7 @@ def test_whole_columns_beside_it_are_the_best_of_all_nodes_at_equal_k():
 
 @pytest.mark.parametrize("factor", [0.6, 0.8, 1.0, 1.25, 1.6])
 def test_the_least_price_of_a_mean_risk_is_found_with_few_recodings(monkeypatch, factor):
-    made = []
+    made, counts = [], []
 
     class Priced:
         prices = (0.0, *np.round(2 ** (np.arange(30) / 2)).tolist())
@@ -164,7 +164,8 @@ def test_the_least_price_of_a_mean_risk_is_found_with_few_recodings(monkeypatch,
         assert explaining._of_mean_risk(own, x, risk) == (enough[0] if enough else None)
         assert len(made) == len(set(made)) <= 7
         if 1 / 2000 < risk < 1 / 40:
-            assert len(made) <= 4
+            counts.append(len(made))
+    assert np.mean(counts) < 3.6
     assert x.tolist() == [3, 0, 1]
 
 
