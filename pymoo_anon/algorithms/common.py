@@ -55,6 +55,8 @@ class Search(Algorithm):  # type: ignore[misc]
         check_kind(problem, *self._kinds)
         has_end = self.termination is not None or kwargs.get("termination") is not None
         super().setup(problem, **kwargs)
+        # A search that ran before begins anew.
+        self.is_initialized = False
         # The point that violates the constraints least, while there is no front.
         self._closest = Population.empty()
         self._begin(problem)

@@ -416,9 +416,8 @@ def test_it_ends_by_itself_and_a_termination_lets_it_go_on():
     res = minimize(loss_below(), BitStringLocalSearch(4), seed=1)
     assert res.algorithm.n_done == 4
     assert res.algorithm.evaluator.n_eval == 8
-    first = res.algorithm
-    first.termination = get_termination("n_gen", 9)
-    again = minimize(loss_below(), first, copy_algorithm=False)
+    res.algorithm.termination = get_termination("n_gen", 9)
+    again = minimize(loss_below(), res.algorithm, copy_algorithm=False)
     assert again.algorithm.n_done == 8
     assert again.F[0] <= res.F[0]
 
