@@ -232,6 +232,10 @@ class Objective:
 def _equal_values(own: object, other: object) -> bool:
     if isinstance(own, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(own, other)  # type: ignore[arg-type]
+    if isinstance(own, Microdata) and isinstance(other, Microdata) and own is not other:
+        ours, theirs = ([(name, tree.domain) for name, tree in one.quasi_identifiers.items()] for one in (own, other))
+        same = np.array_equal(own.tuples.codes, other.tuples.codes)
+        return same and np.array_equal(own.tuples.counts, other.tuples.counts) and ours == theirs
     return own == other
 
 

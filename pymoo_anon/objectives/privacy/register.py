@@ -95,23 +95,6 @@ class WithPopulation(Objective):
         )
         return [int(tuples.counts[one].sum()) for one in fits]
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, WithPopulation):
-            return NotImplemented
-        if type(self) is not type(other):
-            return False
-        own, theirs = self.population, other.population
-        if own is theirs:
-            return True
-        return (
-            [(name, hierarchy.domain) for name, hierarchy in own.quasi_identifiers.items()]
-            == [(name, hierarchy.domain) for name, hierarchy in theirs.quasi_identifiers.items()]
-            and np.array_equal(own.tuples.codes, theirs.tuples.codes)
-            and np.array_equal(own.tuples.counts, theirs.tuples.counts)
-        )
-
-    __hash__ = Objective.__hash__
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.population!r})"
 
