@@ -188,6 +188,18 @@ def has_own_columns(problem: Problem) -> bool:
     return isinstance(problem, AnonymizationProblem) and len(problem.objectives) == problem.n_obj
 
 
+def grid_of(problem: Problem) -> tuple[Floats | None, list[bool] | None]:
+    """Return the default sides of boxes, and the maximised objectives."""
+    if not isinstance(problem, AnonymizationProblem):
+        return np.ones(1), None
+    maximize = [objective.maximize for objective in problem.objectives]
+    if has_own_columns(problem):
+        return problem.steps, maximize
+    # `ConstraintsAsObjective` puts the violation before the objectives, or replaces them by it.
+    n_more = problem.n_obj - len(maximize)
+    return None, [False] * n_more + maximize if n_more > 0 else None
+
+
 def _size(archive: str, algorithm: Algorithm) -> int:
     return len(getattr(algorithm, archive))
 

@@ -189,7 +189,7 @@ def test_towards_nodes_that_satisfy_constraints(n_offsprings):
 def test_wrappers_of_pymoo():
     wrapped = ConstraintsAsObjective(problem(constraints=[KAnonymity() >= 5]))
     res = minimize(wrapped, ParetoLocalSearch(epsilon=[1, 2, 5]), ("n_eval", 100), seed=1)
-    assert res.F.shape[1] == 3
+    assert res.algorithm.front.maximize.tolist() == [False, True, False]
 
 
 def test_any_problem_of_whole_numbers_is_searched():
