@@ -372,7 +372,7 @@ def test_pairs_are_taken_where_they_are_defined(objectives, rule, constraints, p
     if pairs:
         BitStringLocalSearch().setup(own)
         return
-    with pytest.raises(ValueError, match="ParetoLocalSearch searches any BitStringProblem$"):
+    with pytest.raises(ValueError, match=r"ParetoLocalSearch searches any BitStringProblem$"):
         BitStringLocalSearch().setup(own)
 
 
