@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import cache
 from itertools import chain, pairwise
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -20,12 +19,10 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds import Bounding, Monotone, SuppressionBudget
 from pymoo_anon.objectives.privacy.identity import WorstClassObjective
+from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number, meant, same_as
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
-
-if TYPE_CHECKING:
-    from pymoo_anon.objectives.recount import Recount, Recounted
 
 
 class WithPopulation(Objective):
