@@ -55,6 +55,8 @@ class Search(Algorithm):  # type: ignore[misc]
         check_kind(problem, *self._kinds)
         has_end = self.termination is not None or kwargs.get("termination") is not None
         super().setup(problem, **kwargs)
+        # A search that ran before begins anew.
+        self.is_initialized = False
         # The point that violates the constraints least, while there is no front.
         self._closest = Population.empty()
         self._begin(problem)
@@ -184,6 +186,18 @@ class ArchiveOutput(Output):  # type: ignore[misc]
 def has_own_columns(problem: Problem) -> bool:
     """Return whether F has the objectives alone."""
     return isinstance(problem, AnonymizationProblem) and len(problem.objectives) == problem.n_obj
+
+
+def grid_of(problem: Problem) -> tuple[Floats | None, list[bool] | None]:
+    """Return the default sides of boxes, and the maximised objectives."""
+    if not isinstance(problem, AnonymizationProblem):
+        return np.ones(1), None
+    maximize = [objective.maximize for objective in problem.objectives]
+    if has_own_columns(problem):
+        return problem.steps, maximize
+    # `ConstraintsAsObjective` puts the violation before the objectives, or replaces them by it.
+    n_more = problem.n_obj - len(maximize)
+    return None, [False] * n_more + maximize if n_more > 0 else None
 
 
 def _size(archive: str, algorithm: Algorithm) -> int:

@@ -68,7 +68,7 @@ class ExhaustiveSearch(OwnSearch):
         best = np.flatnonzero((G <= 0).all(axis=1))
         best = best[first_non_dominated(F[best])]
         self._front.add(evaluated(batch[best], F[best], G[best]))
-        if not len(self._front):
+        if len(batch) and not len(self._front):
             self._keep_closest_of(batch, F, G)
         self.n_visited += len(batch)
         if self.n_visited >= self.problem.n_nodes:
@@ -107,13 +107,13 @@ class _Heuristic(Search):
         return Population.new(X=self._next)
 
     def _advance(self, infills: Population | None = None, **kwargs: Any) -> None:
-        if infills is None:
-            return
-        self.pop = infills
-        feasible = infills[[satisfies_constraints(one) for one in infills]]
-        if len(feasible):
-            self._found = feasible
-        self._next = self._after(len(feasible) > 0)
+        # A search that has ended has no node left for a new termination.
+        if infills is not None and len(infills):
+            self.pop = infills
+            feasible = infills[[satisfies_constraints(one) for one in infills]]
+            if len(feasible):
+                self._found = feasible
+            self._next = self._after(len(feasible) > 0)
         if not len(self._next):
             self.termination.terminate()
 

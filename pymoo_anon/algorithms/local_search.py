@@ -24,7 +24,7 @@ from pymoo.util.display.column import Column
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import ArchiveOutput, Search, has_own_columns, in_type_of_problem, options_of
+from pymoo_anon.algorithms.common import ArchiveOutput, Search, grid_of, in_type_of_problem, options_of
 from pymoo_anon.fronts.archive import (
     BoxArchive,
     ParetoArchive,
@@ -122,9 +122,8 @@ class ParetoLocalSearch(Search):
                 check(problem)
         self.front = ParetoArchive()
         if self.epsilon is not None:
-            own = has_own_columns(problem)
-            sides = checked_epsilon(self.epsilon, problem.n_obj)
-            self.front = BoxArchive(sides, [one.maximize for one in problem.objectives] if own else None)
+            _, maximize = grid_of(problem)
+            self.front = BoxArchive(checked_epsilon(self.epsilon, problem.n_obj), maximize)
         # By the bytes of every evaluated point, the distance up to which its neighbors are evaluated.
         self._explored: dict[bytes, int] = {}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from pymoo.algorithms.base.genetic import GeneticAlgorithm
 from pymoo.core.crossover import Crossover
 from pymoo.core.mutation import Mutation
@@ -17,10 +16,9 @@ from pymoo.termination import get_termination
 from pymoo.util.optimum import filter_optimum
 
 from pymoo_anon._messages import positive_whole
-from pymoo_anon.algorithms.common import ArchiveOutput, Search, has_own_columns, options_of
+from pymoo_anon.algorithms.common import ArchiveOutput, Search, grid_of, options_of
 from pymoo_anon.fronts.archive import BoxArchive, checked_epsilon, in_order
 from pymoo_anon.operators.levels import DominanceCountTournament, LatticeSampling, LevelCrossover, SingleStepMutation
-from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.typing import Floats
 
 # The arguments of pymoo's GeneticAlgorithm that Algorithm 2 leaves open.
@@ -85,7 +83,7 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
 
     def _begin(self, problem: Problem) -> None:
         # Step 1: an empty archive.
-        sides, maximize = _grid(problem)
+        sides, maximize = grid_of(problem)
         epsilon = sides if self.epsilon is None else self.epsilon
         if epsilon is None:
             raise ValueError(
@@ -131,15 +129,3 @@ class PBGEA(Search, GeneticAlgorithm):  # type: ignore[misc]
         else:
             # The population may hold nodes that `AdaptiveEpsilonConstraintHandling` still tolerates.
             self.opt = filter_optimum(Population.merge(self._closest, self.pop), least_infeasible=True)
-
-
-def _grid(problem: Problem) -> tuple[Floats | None, list[bool] | None]:
-    """Return the default sides of boxes, and the maximised objectives."""
-    if not isinstance(problem, AnonymizationProblem):
-        return np.ones(1), None
-    maximize = [objective.maximize for objective in problem.objectives]
-    if has_own_columns(problem):
-        return problem.steps, maximize
-    # `ConstraintsAsObjective` puts the violation before the objectives, or replaces them by it.
-    n_more = problem.n_obj - len(maximize)
-    return None, [False] * n_more + maximize if n_more > 0 else None

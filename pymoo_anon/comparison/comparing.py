@@ -299,8 +299,10 @@ def better_off(first: EquivalenceClasses, second: EquivalenceClasses) -> list[Be
         second: The classes of another release of the same table.
 
     Raises:
+        TypeError: One is no EquivalenceClasses.
         ValueError: The releases are of two tables.
     """
+    _checked_list([first, second], EquivalenceClasses, "first and second")
     if first.tuples is not second.tuples:
         raise ValueError("first and second must be releases of one table, got classes of two Microdata objects")
     found = []
@@ -417,9 +419,11 @@ def worst_off(
         that value, under the property's label.
 
     Raises:
-        TypeError: The suppression is no number and no rule.
+        TypeError: An argument is of another kind.
         ValueError: Something does not fit the table, or the property is labelled as another column.
     """
+    _checked_list([generalization], Decoded, "generalization")
+    _checked_list([measured], Property, "measured")
     if measured.label in ("size", "tuples"):
         raise ValueError(f"measured must not be labelled {measured.label!r}, which is a column of the result")
     check_table(table)

@@ -51,6 +51,8 @@ def of_table(table: Microdata) -> Blocks:
 def of_release(table: Microdata, classes: EquivalenceClasses, suppressed: str) -> Blocks:
     """Return a release as blocks: kept classes, then marked suppressed rows."""
     one_of("suppressed", suppressed, HOW_RELEASED)
+    if not isinstance(classes, EquivalenceClasses):
+        raise TypeError(f"classes must be what problem.equivalence_classes(x) gives, got {classes!r:.80}")
     own = classes.tuples
     if len(classes) != 1 or own.n_rows != table.n_rows or own.domain_sizes != table.tuples.domain_sizes:
         raise ValueError(f"classes must be of one generalization of the table, got {len(classes)} of {own.n_rows} rows")

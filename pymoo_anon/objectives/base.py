@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from pymoo_anon.engine.classes import DistinctTuples, EquivalenceClasses, ValueCounts, marked_class
 from pymoo_anon.objectives.bounds import Bounding, ClassGains, SuppressionBudget
 from pymoo_anon.objectives.knowledge import joint_classes, worst_by_class
+from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.generalization import Constraint
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
-
-if TYPE_CHECKING:
-    from pymoo_anon.objectives.recount import Recount, Recounted
 
 # A subclass may replace these without changing the value of the measure.
 _DESCRIPTIONS = {"name", "short", "role", "words", "is_loss", "shown", "step", "bounding", "best_of_specializations"}
@@ -232,6 +230,10 @@ class Objective:
 def _equal_values(own: object, other: object) -> bool:
     if isinstance(own, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(own, other)  # type: ignore[arg-type]
+    if isinstance(own, Microdata) and isinstance(other, Microdata) and own is not other:
+        ours, theirs = ([(name, tree.domain) for name, tree in one.quasi_identifiers.items()] for one in (own, other))
+        same = np.array_equal(own.tuples.codes, other.tuples.codes)
+        return same and np.array_equal(own.tuples.counts, other.tuples.counts) and ours == theirs
     return own == other
 
 

@@ -150,8 +150,11 @@ class Front:
         """Return the (m,) values of any measure, natural signs.
 
         Raises:
+            TypeError: It is no Objective.
             ValueError: It reads a column that has no role in the table.
         """
+        if not isinstance(measure, Objective):
+            raise TypeError(f"measure must be an Objective such as KAnonymity(), got {measure!r:.80}")
         if measure not in self._values:
             measure.check(self.table)
             self._values[measure] = self.problem.values_of(self.X, measure)

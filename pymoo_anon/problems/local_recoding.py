@@ -34,7 +34,7 @@ from pymoo_anon.problems.lattice import whole_numbers
 from pymoo_anon.problems.releases import fingerprint_of, parts_within
 from pymoo_anon.problems.requirements import holds_by_construction, least_k, requirements_of, whole_classes
 from pymoo_anon.recoding import FEW, Ascent, Requirements, Trees, check_ways, recode, recode_parts, recode_some
-from pymoo_anon.table.domain_values import Name
+from pymoo_anon.table.domain_values import Name, is_number
 from pymoo_anon.table.generalization import Constraint, LocalGeneralization, kept_by
 from pymoo_anon.table.microdata import Microdata, check_table
 from pymoo_anon.typing import Array, Floats, Ints
@@ -334,7 +334,7 @@ class LocalRecodingProblem(AnonymizationProblem):
         x = np.zeros(self.n_var, dtype=np.int64)
         # A price between two of them is the larger one, and so is a k below the least.
         for place, (name, value, scale) in enumerate((("k", k, self.targets), ("price", price, self.prices))):
-            if not 0 <= value <= scale[-1]:
+            if not is_number(value) or not 0 <= value <= scale[-1]:
                 raise ValueError(f"{name} must be from 0 to {scale[-1]}, got {value!r}")
             x[place] = np.searchsorted(scale, value)
         if self.targets[0] < ceil(k) != self.targets[x[0]]:

@@ -76,9 +76,11 @@ def refine(problem: AnonymizationProblem, x: ArrayLike | Choice, method: str = "
     # A release, its evidence and its codebook need the same refinement.
     given = np.asarray(point)
     key = given.dtype, given.tolist(), tuple(asked), method
-    if problem not in _LAST_REFINEMENT or _LAST_REFINEMENT[problem][0] != key:
-        _LAST_REFINEMENT[problem] = key, _refine_anew(problem, point, asked, method)
-    return _LAST_REFINEMENT[problem][1]
+    last = _LAST_REFINEMENT.get(problem)
+    if last is None or last[0] != key:
+        # Another thread may store another one in between.
+        _LAST_REFINEMENT[problem] = last = key, _refine_anew(problem, point, asked, method)
+    return last[1]
 
 
 def _refine_anew(

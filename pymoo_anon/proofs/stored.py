@@ -212,7 +212,7 @@ class StoredLatticeProof(LatticeProof):
         tops = own.first_tops()
         done = np.zeros(problem.n_nodes, dtype=bool)
         self._nodes = NodeBounds(np.full((len(done), len(tops)), tops), own.first_bounds(), done)
-        self._members: Members | None = None
+        self._members: Members = own.members_of(self.F, self.tolerance)
         first = projections(problem.lengths, own.rules.strides, 2 if self.sweeps else 3)
         self._layer_sizes = layer_sizes(problem.lengths).astype(np.int64)
         # The same without the first attribute.
@@ -267,8 +267,8 @@ class StoredLatticeProof(LatticeProof):
         self._visit(np.unique((X - self.problem.lowest) @ self.bounds.rules.strides))
 
     def _update_front(self, X: Ints, F: Floats, G: Floats) -> None:
-        self._members = None
         super()._update_front(X, F, G)
+        self._members = self.bounds.members_of(self.F, self.tolerance)
 
     def open_bounds(self) -> Floats:
         if self.certified:
@@ -297,7 +297,7 @@ class StoredLatticeProof(LatticeProof):
         """Examine nodes until so many are open, and count them."""
         found = np.empty(most_open, dtype=np.int64)
         rules = self.bounds.rules
-        groups = rules, self._nodes, self._front(), node_scratch(rules)
+        groups = rules, self._nodes, self._members, node_scratch(rules)
         start, end = self._position, min(self._position + most, len(self._ahead))
         self._position, n_open = find_open(self._ahead, start, end, found, *groups)
         self._open = found[:n_open]
@@ -323,11 +323,6 @@ class StoredLatticeProof(LatticeProof):
             if total < self._layer:
                 yield found
 
-    def _front(self) -> Members:
-        if self._members is None:
-            self._members = self.bounds.members_of(self.F, self.tolerance)
-        return self._members
-
     def _enter_next_layer(self) -> None:
         """Lower bounds to the next layer, and sort its nodes."""
         if not self.sweeps:
@@ -337,7 +332,7 @@ class StoredLatticeProof(LatticeProof):
         else:
             if self._layer > 0:
                 n_left = int(self._layer_sizes[self._layer - 1] - self._n_done[self._layer - 1])
-                ahead = self._screen(self._layer - 1, self._nodes, self._front())
+                ahead = self._screen(self._layer - 1, self._nodes, self._members)
                 self._n_looked_at += n_left - len(ahead)
                 # Nodes of little loss are most likely to be in the front.
                 self._ahead = ahead[np.argsort(self.bounds.first_floors(ahead), kind="stable")]

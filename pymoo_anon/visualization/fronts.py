@@ -23,7 +23,7 @@ from pymoo_anon._files import replaced
 from pymoo_anon._messages import counted, examples, number, plain
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.problems.arguments import lost
-from pymoo_anon.problems.base import AnonymizationProblem
+from pymoo_anon.problems.base import AnonymizationProblem, check_kind
 from pymoo_anon.problems.front import axes_of
 from pymoo_anon.problems.lattice import LatticeProblem, layer_sizes
 from pymoo_anon.problems.tradeoffs import knee_of, logarithmic
@@ -112,8 +112,9 @@ def front_picture(
     Loss is on x and privacy on y, whatever the order of the objectives. Members with an infinite value are not drawn
     but counted in the title. `open_bounds` is an (m, n_obj) array, such as `res.algorithm.open_bounds`.
     """
-    if not fronts:
-        raise ValueError("fronts must name at least one front, got none")
+    check_kind(problem)
+    if not isinstance(fronts, Mapping) or not fronts:
+        raise ValueError(f"fronts must be a dict of at least one name and its front, got {fronts!r:.80}")
     if unknown := [axis for axis in axes if axis not in problem.objectives]:
         raise ValueError(f"axes must be objectives of the problem, got {examples(unknown)}")
     order = [problem.objectives.index(axis) for axis in dict.fromkeys([*axes, *axes_of([*axes, *problem.objectives])])]
@@ -164,6 +165,7 @@ def plot_front(
         ValueError: The front is empty, or an axis is no objective.
         OSError: The file cannot be written.
     """
+    check_kind(problem)
     front = problem.front(res)
     if len(front) == 0:
         raise ValueError("res must have a front, got none: the search found nothing that satisfies all constraints")
@@ -358,6 +360,7 @@ class LatticePicture:
 
 def lattice_picture(problem: LatticeProblem, front: ArrayLike, visited: ArrayLike | None = None) -> LatticePicture:
     """Collect the data of `plot_lattice`."""
+    check_kind(problem, LatticeProblem)
     marked = np.unique(problem.checked(np.atleast_2d(np.asarray(front))), axis=0)
     seen = None if visited is None else np.unique(problem.checked(visited), axis=0)
     counts = layer_sizes(problem.lengths).tolist()

@@ -189,7 +189,7 @@ def test_towards_nodes_that_satisfy_constraints(n_offsprings):
 def test_wrappers_of_pymoo():
     wrapped = ConstraintsAsObjective(problem(constraints=[KAnonymity() >= 5]))
     res = minimize(wrapped, ParetoLocalSearch(epsilon=[1, 2, 5]), ("n_eval", 100), seed=1)
-    assert res.F.shape[1] == 3
+    assert res.algorithm.front.maximize.tolist() == [False, True, False]
 
 
 def test_any_problem_of_whole_numbers_is_searched():
@@ -372,12 +372,8 @@ def test_pairs_are_taken_where_they_are_defined(objectives, rule, constraints, p
     if pairs:
         BitStringLocalSearch().setup(own)
         return
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=r"ParetoLocalSearch searches any BitStringProblem$"):
         BitStringLocalSearch().setup(own)
-    assert str(caught.value) == (
-        "problem must be one loss under a smallest class size, or k and a loss under AtMost, got "
-        f"{objectives}; ParetoLocalSearch searches any BitStringProblem"
-    )
 
 
 def test_operators_follow_the_search_space():
@@ -416,9 +412,8 @@ def test_it_ends_by_itself_and_a_termination_lets_it_go_on():
     res = minimize(loss_below(), BitStringLocalSearch(4), seed=1)
     assert res.algorithm.n_done == 4
     assert res.algorithm.evaluator.n_eval == 8
-    first = res.algorithm
-    first.termination = get_termination("n_gen", 9)
-    again = minimize(loss_below(), first, copy_algorithm=False)
+    res.algorithm.termination = get_termination("n_gen", 9)
+    again = minimize(loss_below(), res.algorithm, copy_algorithm=False)
     assert again.algorithm.n_done == 8
     assert again.F[0] <= res.F[0]
 

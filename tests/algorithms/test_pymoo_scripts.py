@@ -94,11 +94,6 @@ def test_binary_operators_of_pymoo_work():
     }
     free = BitStringProblem(STRINGS["two objectives"].table, LATTICES["two objectives"].objectives)
     check_algorithm(NSGA2(8, **own), free, n_gen=2)
-    # A taxonomy asks for one argument more, and says so.
-    with pytest.raises(
-        ValueError, match=r"got '10'.*; ClosestValidRepair makes cuts of strings, PartitionCrossover keeps"
-    ):
-        minimize(STRINGS["two objectives"], NSGA2(20, **own), ("n_gen", 5), seed=1)
     check_algorithm(NSGA2(8, repair=ClosestValidRepair(), **own), STRINGS["constraints"], n_gen=2)
 
 

@@ -24,6 +24,7 @@ from pymoo_anon.fronts.archive import front_order
 from pymoo_anon.objectives import ClassificationMetric, DistinctLDiversity, GeneralLossMetric, KAnonymity
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.proofs.base import gap
+from pymoo_anon.testing import small_problems
 
 SCRIPT = Path(__file__).parents[1] / "stopped_runs.py"
 ROOT = SCRIPT.parents[1]
@@ -75,13 +76,21 @@ def test_values_may_come_from_elsewhere(name):
     assert algorithm.result().X.tolist() == minimize(problem(), make(), ("n_gen", 5), seed=1).X.tolist()
 
 
-@pytest.mark.parametrize("name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "TargetSweep"])
-def test_a_finished_run_goes_on_as_if_it_had_not_ended(name):
+ENDED = ["Datafly", "SamaratiSearch", "ExhaustiveSearch"]
+
+
+@pytest.mark.parametrize(
+    "name", ["PBGEA", "ParetoLocalSearch", "GENITOR", "TargetSweep", "BitStringLocalSearch", *ENDED]
+)
+def test_a_finished_run_goes_on_or_begins_anew(name):
     make, problem, _ = RUNS[name]
-    first = minimize(problem(), make(), ("n_gen", 2), seed=1).algorithm
-    first.termination = get_termination("n_gen", 4)
-    found = [minimize(problem(), one, ("n_gen", 4), seed=1, copy_algorithm=False) for one in (first, make())]
-    assert found[0].X.tolist() == found[1].X.tolist()
+    n_gen, made = (40, small_problems()["nothing feasible"].fresh_copy) if name in ENDED else (2, problem)
+    told = {"seed": 1, "return_least_infeasible": True, "copy_algorithm": False}
+    first = minimize(made(), make(), ("n_gen", n_gen), **told).algorithm
+    first.termination = get_termination("n_gen", n_gen + 2)
+    found = [minimize(made(), one, ("n_gen", n_gen + 2), **told) for one in (first, make())]
+    found.append(first.setup(made(), termination=("n_gen", n_gen + 2), seed=1).run())
+    assert found[0].X.tolist() == found[1].X.tolist() == found[2].X.tolist()
 
 
 EIGHTS, END = eights("abcd"), {"termination": NoTermination()}

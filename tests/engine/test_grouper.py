@@ -242,8 +242,6 @@ def test_columns_have_any_hashable_name(name):
     for one, groups in zip(classes, maps, strict=True):
         assert found_classes(one, name) == plain_classes(tuples, groups, name)
     assert tuples.totals(name).sum() == tuples.n_rows
-    with pytest.raises(ValueError, match=r"^'reader' reads column \('no', 'role'\), which has no role in the table; "):
-        tuples.check_role(("no", "role"), "reader")
 
 
 def test_values_of_more_rows_than_a_cell_can_count():

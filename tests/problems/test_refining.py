@@ -257,7 +257,7 @@ def test_classes_of_which_one_value_decides_stay_as_fine_as_at_the_point():
     assert check(problem, [0]) == (2, 2)
 
 
-def test_a_refinement_is_made_anew_for_another_point_requirement_and_method(census):
+def test_a_refinement_is_made_anew_for_another_point_requirement_and_method(census, monkeypatch):
     problem = LatticeProblem(census, GOALS)
     points = [[6, 3, 3, 3, 1, 0, 4, 0], [6, 3, 3, 2, 1, 1, 4, 1]]
     front = problem.front(points[:1])
@@ -266,6 +266,13 @@ def test_a_refinement_is_made_anew_for_another_point_requirement_and_method(cens
     alone = [refine(problem.fresh_copy(), *one) for one in asked]
     assert [refine(problem, *one) for one in (*asked, *asked[::-1])] == [*alone, *alone[::-1]]
     assert refine(problem, *asked[0]) is refine(problem, *asked[0])
+
+    class Shared(dict):
+        def __setitem__(self, key, value):
+            super().__setitem__(key, (None, alone[-1]))  # Another thread is as quick.
+
+    monkeypatch.setattr("pymoo_anon.problems.refining._LAST_REFINEMENT", Shared())
+    assert refine(problem, *asked[0]) == alone[0] != alone[-1]
     assert len({made.nodes.tobytes() for made in alone}) > 2
 
 

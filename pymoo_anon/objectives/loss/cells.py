@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import lcm, prod
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,12 +28,10 @@ from pymoo_anon.engine.sums import (
 )
 from pymoo_anon.objectives.base import LossObjective
 from pymoo_anon.objectives.bounds import AdditiveLoss, ClassGains
+from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import meant, real_numbers
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
-
-if TYPE_CHECKING:
-    from pymoo_anon.objectives.recount import Recount, Recounted
 
 # Whole numbers over a larger denominator would leave too little room for sums.
 _LARGEST_DENOMINATOR = 1 << 32

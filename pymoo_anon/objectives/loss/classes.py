@@ -6,7 +6,6 @@ from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -29,10 +28,8 @@ from pymoo_anon.engine.sums import (
 )
 from pymoo_anon.objectives.base import ColumnObjective, LossObjective
 from pymoo_anon.objectives.bounds import RisingLoss, RisingSum, SuppressionBudget
+from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.typing import Floats
-
-if TYPE_CHECKING:
-    from pymoo_anon.objectives.recount import Recount, Recounted
 
 
 class ClassificationMetric(LossObjective, ColumnObjective):

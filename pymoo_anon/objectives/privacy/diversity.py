@@ -8,7 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +28,9 @@ from pymoo_anon.objectives.bounds import (
 )
 from pymoo_anon.objectives.knowledge import JointMonotone, known_of
 from pymoo_anon.objectives.privacy.identity import WithBackgroundKnowledge, WorstClassObjective
+from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number
 from pymoo_anon.typing import Floats, Ints
-
-if TYPE_CHECKING:
-    from pymoo_anon.objectives.recount import Recount, Recounted
 
 # So many counts are sorted by insertion.
 _FEW = 32

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from functools import reduce
 from math import ceil, prod
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,12 +26,10 @@ from pymoo_anon.objectives.knowledge import (
     known_of,
     sets_of,
 )
+from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number, meant
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
-
-if TYPE_CHECKING:
-    from pymoo_anon.objectives.recount import Recount, Recounted
 
 Knowing = TypeVar("Knowing", bound="WithBackgroundKnowledge")
 Worst = TypeVar("Worst", bound="WorstClassObjective")

@@ -9,7 +9,6 @@ from fractions import Fraction
 from functools import cache
 from itertools import chain, pairwise
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -20,12 +19,10 @@ from pymoo_anon.engine.compiled import njit
 from pymoo_anon.objectives.base import Objective
 from pymoo_anon.objectives.bounds import Bounding, Monotone, SuppressionBudget
 from pymoo_anon.objectives.privacy.identity import WorstClassObjective
+from pymoo_anon.objectives.recount import Recount, Recounted
 from pymoo_anon.table.domain_values import is_number, meant, same_as
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Floats, Ints
-
-if TYPE_CHECKING:
-    from pymoo_anon.objectives.recount import Recount, Recounted
 
 
 class WithPopulation(Objective):
@@ -94,23 +91,6 @@ class WithPopulation(Objective):
             for one in range(len(kept))
         )
         return [int(tuples.counts[one].sum()) for one in fits]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, WithPopulation):
-            return NotImplemented
-        if type(self) is not type(other):
-            return False
-        own, theirs = self.population, other.population
-        if own is theirs:
-            return True
-        return (
-            [(name, hierarchy.domain) for name, hierarchy in own.quasi_identifiers.items()]
-            == [(name, hierarchy.domain) for name, hierarchy in theirs.quasi_identifiers.items()]
-            and np.array_equal(own.tuples.codes, theirs.tuples.codes)
-            and np.array_equal(own.tuples.counts, theirs.tuples.counts)
-        )
-
-    __hash__ = Objective.__hash__
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.population!r})"
