@@ -17,7 +17,16 @@ from numpy.typing import ArrayLike
 from pymoo_anon._messages import examples, listed, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, lookup, values_and_texts
-from pymoo_anon.table.domain_values import Name, is_missing, is_number, label_text, meant, read_numbers, spelled
+from pymoo_anon.table.domain_values import (
+    Name,
+    is_missing,
+    is_number,
+    label_text,
+    meant,
+    read_numbers,
+    real_numbers,
+    spelled,
+)
 from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of, distinct_rows, factorized, held, totals
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
@@ -372,10 +381,10 @@ def mdav(values: ArrayLike, k: int) -> Ints:
     >>> mdav([1, 9, 2, 8, 1.5, 10, 2.5], 3)
     array([1, 0, 1, 0, 1, 0, 1])
     """
-    X: Any = np.asarray(values, dtype=float)
+    X: Any = real_numbers(values)
     X = X[:, np.newaxis] if X.ndim == 1 else X
-    if X.ndim != 2 or not np.isfinite(X).all():
-        raise ValueError(f"values must be an array of finite numbers with one or two axes, got shape {X.shape}")
+    if X.ndim != 2 or not X.size or not np.isfinite(X).all():
+        raise ValueError(f"values must be an array of finite numbers with one or two axes, got {values!r:.80}")
     if positive_whole("k", k) > len(X):
         raise ValueError(f"k must be at most the {len(X):,} rows, got {k}")
     groups, left, n_groups = np.zeros(len(X), dtype=np.int64), np.arange(len(X)), 0

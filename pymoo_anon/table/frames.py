@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon._messages import error_text, examples, repeated
 from pymoo_anon.table.domain_values import Name, ascending
 from pymoo_anon.typing import Array, Ints
 
@@ -78,7 +78,7 @@ def opened(frame: Any) -> tuple[Any, list[str]]:
             f"frame must be a pandas, polars, pyarrow, DuckDB, Ibis or Spark frame, got {type(frame).__name__}"
         ) from None
     except nw.exceptions.DuplicateError as error:
-        raise ValueError(f"frame must name each column once: {error}") from None
+        raise ValueError(f"frame must name each column once: {error_text(error)}") from None
     if odd := unaddressable(names, table.implementation):
         raise ValueError(f"frame must have no column named {examples(odd)}, a pattern or path; rename it or use pandas")
     return table, names

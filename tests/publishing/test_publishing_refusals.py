@@ -24,6 +24,7 @@ from test_verify import QUASI, RELEASED
 from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import *
+from pymoo_anon.publishing.codebook import read_members
 from pymoo_anon.publishing.evidence import check_content
 from pymoo_anon.table import *
 
