@@ -446,7 +446,7 @@ def _parts_of(name: Name, labels: Any, meanings: Meanings) -> list[list[Meaning]
         empty: list[Meaning] = [""] if None in texts else ["", None]
         return [empty if text == "" else [text] for text in texts]
     if NUMBERS in known:
-        raise ValueError(f"column {name!r} holds rounded or clipped numbers, of which nothing is certain")
+        raise ValueError(f"column {name!r} holds numbers {known[NUMBERS][0]}, of which nothing is certain")
     # A missing value of a kept column has no label of its own.
     known.setdefault("", [None])
     if lacking := [text for text in texts if (text or "") not in known]:
