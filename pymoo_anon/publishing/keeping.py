@@ -27,7 +27,7 @@ from pymoo_anon.table.domain_values import (
     real_numbers,
     spelled,
 )
-from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of, distinct_rows, factorized, held, totals
+from pymoo_anon.table.frames import Frame, Renamed, as_key, combinations_of, distinct_rows, factorized, held, totals
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata, names_of
@@ -198,7 +198,7 @@ def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> F
             f"{examples(beyond)}; give the column a wider type"
         )
     small = lookup(frame, {}, {f"{key} known": list(values), f"{key} text": texts})
-    joined = frame.with_columns(as_text(column).alias(key)).join(
+    joined = frame.with_columns(as_key(frame, column).alias(key)).join(
         small, left_on=key, right_on=f"{key} known", how="left"
     )
     text = nw.col(f"{key} text")
