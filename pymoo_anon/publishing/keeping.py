@@ -147,7 +147,7 @@ class Kept:
 
     def _decimals(self, name: Name, values: Sequence[Any]) -> list[Decimal]:
         numbers = [spelled(value, Decimal) for value in values]
-        if wrong := {v: None for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))}:
+        if wrong := [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))]:
             raise ValueError(f"column {name!r} must hold numbers to be {self.words}, got {examples(wrong)}")
         return [own if isinstance(own, Decimal) else Decimal(str(own)) for own in numbers]
 
@@ -184,6 +184,8 @@ def coarsened(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> R
 def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> Frame:
     """Replace the values of one column by their text."""
     dtype = frame.collect_schema()[column]
+    if dtype.is_nested():
+        raise TypeError(f"column {name!r} must hold single values to be {own.words}, got {dtype}")
     whole, stays = dtype.is_integer(), own.hierarchy is None and (dtype.is_integer() or dtype.is_float())
     parts = [part for part in (own.round, *(own.clip or ())) if part is not None and meant(part).denominator > 1]
     if whole and parts:

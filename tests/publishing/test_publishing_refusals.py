@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 from persons_of_a_report import BRACES, X, problem
 from persons_of_a_report import frame as persons
 from persons_of_a_report import table as table_of_persons
