@@ -234,6 +234,10 @@ def test_categories_become_values():
         pl.col("sex").cast(pl.Categorical), pl.col("diagnosis").cast(pl.Enum(["ulcer", "flu", "cold"]))
     )
     assert release(arrow, problem, [1, 0], drop=["name", "salary"]).frame.dtypes == [pl.String] * 3
+    # Arrow has categories of numbers, and columns of no type.
+    numbers = pa.Table.from_pandas(frame.assign(note=None))
+    made = release(numbers, problem, [1, 0], drop=["name", "salary"], keep="note").frame
+    assert {*map(str, made.schema.types)} == {"string", "large_string"}
 
 
 def test_labels_that_are_one_text_are_refused():
