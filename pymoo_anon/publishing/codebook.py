@@ -360,9 +360,8 @@ class Answers:
             codes, labels = pd.factorize(rows[f"column {i}"])
             parts = _parts_of(name, labels, meanings)
             if name in summed or isinstance(wanted, pd.Interval):
-                _check_spelling(
-                    name, list(dict.fromkeys(part for own in parts for part in own if part)), name in summed
-                )
+                values = list(dict.fromkeys(part for own in parts for part in own if part))
+                _check_spelling(name, values, name in summed)
             if isinstance(wanted, frozenset):
                 wanted = _as_written(wanted, {part for own in parts for part in own if isinstance(part, str)})
             found = [_matched(own, wanted) for own in parts]

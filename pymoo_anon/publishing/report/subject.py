@@ -205,7 +205,6 @@ class Subject:
     asked: tuple[Constraint, ...]  # Constraints of the choice beyond those of the problem
     evidence: Mapping[str, Any]  # Evidence of the release, empty if there is none
     suppressed: str  # Fate of suppressed rows, "mark" or "drop"
-    is_released: bool  # Whether a release or its evidence says so
     recoding: str | None  # "local" where the point that is released was refined, else None
     point: Choice  # The point that is released, with the requirements that its release promised
     threshold: float  # A risk that is shown for comparison
@@ -340,7 +339,7 @@ class Subject:
         # Fewer marked rows than a k that is promised are refused, and a single one is without a reason.
         promised = [one for one in self.problem.measured if isinstance(one, KAnonymity)]
         is_refused = any(marked_value(one, classes) < one.evaluate(classes)[0] for one in promised)
-        is_alone = not promised and classes.n_suppressed[0] == 1 and not (self.is_released and place == self.place)
+        is_alone = not promised and classes.n_suppressed[0] == 1 and not (self.evidence and place == self.place)
         marked = self.suppressed == "mark" and not is_refused and not is_alone
         made_of_it = Member(place, self.table, made, classes, marked, self.table.person, recoding is not None)
         return self.known.setdefault(place, made_of_it)
@@ -453,7 +452,6 @@ def checked_subject(
         asked=choice.requirements,
         evidence=evidence or {},
         suppressed=how,
-        is_released=evidence is not None,
         recoding=recoding,
         # A release with unmet requirements may break those of the choice, too.
         point=choice if promised else replace(choice, requirements=()),
