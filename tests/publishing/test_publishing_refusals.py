@@ -11,6 +11,7 @@ from persons_of_a_report import BRACES, X, problem
 from persons_of_a_report import frame as persons
 from persons_of_a_report import table as table_of_persons
 from pymoo.core.result import Result
+from raw_tables import raw_problem
 from refusals import check_refusals, refusals
 from tasks import invented
 from test_choosing import FRONT, VALUES, problem_of

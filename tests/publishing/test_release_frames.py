@@ -20,7 +20,6 @@ import test_keeping
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from persons import AGES, FRAMES, QUASI, SEXES, persons, rows_of
-from raw_tables import raw_problem
 from servers import postgres_server
 from strategies import fewer
 
@@ -238,14 +237,6 @@ def test_categories_become_values():
     numbers = pa.Table.from_pandas(frame.assign(note=None))
     made = release(numbers, problem, [1, 0], drop=["name", "salary"], keep="note").frame
     assert {*map(str, made.schema.types)} == {"string", "large_string"}
-
-
-def test_labels_that_are_one_text_are_refused():
-    frame = pd.DataFrame({"q": pd.Series([1, "1", 2], dtype=object)})
-    problem = raw_problem(frame)
-    with pytest.raises(ValueError, match="'q' must have labels that differ as text, got more than once: '1'"):
-        release(frame, problem, [0], anyway="it is only a test")
-    assert len(release(frame, problem, [1]).frame) == 3
 
 
 @pytest.mark.filterwarnings("ignore")
