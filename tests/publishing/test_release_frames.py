@@ -20,6 +20,7 @@ import test_keeping
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from persons import AGES, FRAMES, QUASI, SEXES, persons, rows_of
+from raw_tables import raw_problem
 from servers import postgres_server
 from strategies import fewer
 
@@ -237,6 +238,11 @@ def test_categories_become_values():
     numbers = pa.Table.from_pandas(frame.assign(note=None))
     made = release(numbers, problem, [1, 0], drop=["name", "salary"], keep="note").frame
     assert {*map(str, made.schema.types)} == {"string", "large_string"}
+
+
+def test_values_that_are_one_text_are_released_where_they_have_one_label():
+    frame = pd.DataFrame({"q": pd.Series([1, "1", 2], dtype=object)})
+    assert len(release(frame, raw_problem(frame), [1]).frame) == 3
 
 
 @pytest.mark.filterwarnings("ignore")
