@@ -14,6 +14,7 @@ from contextlib import suppress
 from decimal import Decimal
 from itertools import groupby
 from math import ceil, floor, inf, nan
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -98,9 +99,8 @@ def codebook(
     """
     one_of("suppressed", suppressed, HOW_RELEASED)
     made, classes = decoded_point(problem, x, recoding)
-    book = codebook_of(problem, x.x if isinstance(x, Choice) else x, made, classes, suppressed == "mark")
-    rows = [row for name, own in kept_of(keep).items() for row in _of_kept(name, own)]
-    return pd.concat([book, _frame(rows)], ignore_index=True) if rows else book
+    x = x.x if isinstance(x, Choice) else x
+    return codebook_of(problem, x, made, classes, suppressed == "mark", kept_of(keep))
 
 
 def rows_by_label(made: Decoded, classes: EquivalenceClasses) -> dict[Name, Ints]:
@@ -113,7 +113,12 @@ def rows_by_label(made: Decoded, classes: EquivalenceClasses) -> dict[Name, Ints
 
 
 def codebook_of(
-    problem: AnonymizationProblem, x: ArrayLike, made: Decoded, classes: EquivalenceClasses, are_marked: bool
+    problem: AnonymizationProblem,
+    x: ArrayLike,
+    made: Decoded,
+    classes: EquivalenceClasses,
+    are_marked: bool,
+    kept: Mapping[Name, Kept] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Return the codebook of a finished release."""
     marked, held, rows = int(classes.n_suppressed[0]) if are_marked else 0, rows_by_label(made, classes), []
@@ -137,7 +142,9 @@ def codebook_of(
         if marked and SUPPRESSED not in texts:
             members = f"{members_of(hierarchy, range(hierarchy.n_values))}{_BETWEEN}{EVERYTHING}"
             rows.append((name, SUPPRESSED, members, None, marked / n_rows))
-    return _frame(rows)
+    rows += [row for name, own in kept.items() for row in _of_kept(name, own)]
+    book = pd.DataFrame(rows, columns=["column", "label", "members", "level", "share of rows"], dtype=object)
+    return book.astype({"share of rows": float})
 
 
 def about_single_rows(table: Microdata) -> str:
@@ -147,11 +154,6 @@ def about_single_rows(table: Microdata) -> str:
     single = [name for name, own in rows.items() if (np.quantile(own, [0, 0.1]) == 1).all()]
     hint = "Keep it to yourself, or let these hierarchies hold all values that there are."
     return f"The codebook lists values of single rows of {listed(single)}. {hint}" if single else ""
-
-
-def _frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    book = pd.DataFrame(rows, columns=["column", "label", "members", "level", "share of rows"], dtype=object)
-    return book.astype({"share of rows": float})
 
 
 def _of_kept(name: Name, kept: Kept) -> Iterator[tuple[Name, str | None, str, int | None, float]]:
@@ -408,7 +410,7 @@ class Answers:
         return float((totals[n > 0] / n[n > 0]).min()) if n[-1] > 0 else nan
 
 
-def _check_spelling(name: Name, values: list[Meaning], are_summed: bool) -> None:
+def _check_spelling(name: Name, values: Sequence[Meaning], are_summed: bool) -> None:
     """Refuse unreadable values of sums and ranges, and warn of sums of codes."""
     # No other answer loads the words of many languages.
     from pymoo_anon.table.draft_levels import looks_like_a_date

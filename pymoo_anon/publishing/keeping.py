@@ -17,16 +17,7 @@ from numpy.typing import ArrayLike
 from pymoo_anon._messages import examples, listed, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, lookup, values_and_texts
-from pymoo_anon.table.domain_values import (
-    Name,
-    is_missing,
-    is_number,
-    label_text,
-    meant,
-    read_numbers,
-    real_numbers,
-    spelled,
-)
+from pymoo_anon.table.domain_values import Name, is_number, label_text, meant, read_numbers, real_numbers, spelled
 from pymoo_anon.table.frames import Frame, Renamed, as_key, combinations_of, distinct_rows, factorized, held, totals
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
@@ -311,7 +302,7 @@ def check_coarse(
         elif own.words:
             dtype = written.frame.collect_schema()[written.alias(there[name])]
             found = combinations_of(written, [there[name]]).columns[there[name]]
-            if wrong := own.others(name, _by_digits([value for value in found if not is_missing(value)], dtype)):
+            if wrong := own.others(name, _by_digits(found.dropna().tolist(), dtype)):
                 raise ValueError(f"column {name!r} must be {own.words}, got {examples(wrong)}")
 
 
