@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from math import floor, inf, isfinite, lcm
+from math import floor, inf, lcm
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -26,6 +26,9 @@ from pymoo_anon.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from pymoo_anon.table.guesses import Profile
+
+# Numbers from here on have no float.
+_MOST = 1e300
 
 # A shorter reason tells readers of the uniqueness nothing.
 _FEWEST_WORDS = 5
@@ -138,7 +141,7 @@ class Kept:
 
     def _decimals(self, name: Name, values: Sequence[Any]) -> list[Decimal]:
         numbers = [spelled(value, Decimal) for value in values]
-        if wrong := [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))]:
+        if wrong := [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and abs(own) < _MOST)]:
             raise ValueError(f"column {name!r} must hold numbers to be {self.words}, got {examples(wrong)}")
         return [own if isinstance(own, Decimal) else Decimal(str(own)) for own in numbers]
 
