@@ -343,14 +343,12 @@ _Wanted: TypeAlias = "frozenset[str | None] | pd.Interval | None"
 class Answers:
     """The distinct cells of a release as certain and possible answers."""
 
-    def __init__(
-        self, release: Any, meanings: Meanings, where: Mapping[Name, Any], summed: Sequence[Name] = ()
-    ) -> None:
+    def __init__(self, release: Any, meanings: Meanings, where: Mapping[Name, Any], of: Sequence[Name] = ()) -> None:
         if not isinstance(meanings, pd.DataFrame | Mapping):
             raise TypeError(f"meanings must be a codebook in pandas or hierarchies by column, got {meanings!r:.80}")
         if not isinstance(where, Mapping):
             raise TypeError(f"where must be a dict of columns and their values, got {where!r:.80}")
-        asked = dict.fromkeys([*where, *summed]) | {name: _wanted(name, value) for name, value in where.items()}
+        asked = dict.fromkeys([*where, *of]) | {name: _wanted(name, value) for name, value in where.items()}
         there = opened(release)[1]
         if lacking := [name for name in asked if name not in there]:
             raise KeyError(f"release must have the columns {examples(lacking)}, got columns {examples(there)}")
@@ -361,9 +359,9 @@ class Answers:
         for i, (name, wanted) in enumerate(asked.items()):
             codes, labels = pd.factorize(rows[f"column {i}"])
             parts = _parts_of(name, labels, meanings)
-            if name in summed or isinstance(wanted, pd.Interval):
+            if name in of or isinstance(wanted, pd.Interval):
                 values = list(dict.fromkeys(part for own in parts for part in own if part))
-                _check_spelling(name, values, name in summed)
+                _check_spelling(name, values, name in of)
             if isinstance(wanted, frozenset):
                 wanted = _as_written(wanted, {part for own in parts for part in own if isinstance(part, str)})
             found = [_matched(own, wanted) for own in parts]
@@ -372,7 +370,7 @@ class Answers:
                 raise ValueError(f"where must ask {name!r} for values, got labels of several: {examples(several)}")
             self.certain &= np.array([own.always for own in found])[codes]
             self.possible &= np.array([own.met for own in found])[codes]
-            if name in summed:
+            if name in of:
                 read = np.array([(own.low, own.high, own.numbers / own.size, own.total / own.size) for own in found])
                 self.low, self.high, self.numbers, self.totals = read[codes].T
                 self.certain &= self.numbers == 1

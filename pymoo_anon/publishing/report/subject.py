@@ -434,8 +434,7 @@ def checked_subject(
         chosen = evidence.get("chosen") or {}
         known, promised = chosen.get("local"), bool(chosen.get("requirements"))
         recoding = "local" if known is not None and known["refined"] else None
-        x = evidence["front"][chosen["place"]]["x"] if chosen else list(choice.x)
-        if x != list(choice.x):
+        if chosen and (x := evidence["front"][chosen["place"]]["x"]) != list(choice.x):
             raise ValueError(f"evidence must be of the chosen point, {list(choice.x)}, got that of {x}")
     elif evidence is not None:
         raise TypeError(f"evidence must be a dict, as evidence() makes it, or a Release, got {type(evidence).__name__}")
