@@ -157,9 +157,11 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def _check_targets(folder: Path, names: Sequence[str], inputs: Sequence[Path]) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"output must be a folder, got {str(folder)!r}, which is a file; name another folder")
-    for target in [folder / name for name in names]:
+    targets = [folder / name for name in names]
+    for place in (folder, *(target.parent for target in targets)):
+        if place.exists() and not place.is_dir():
+            raise ValueError(f"output must be a folder, got {str(place)!r}, which is a file; name another folder")
+    for target in targets:
         if target.is_dir():
             raise ValueError(f"output must not be written to {target}, where a folder is; name another place")
         if target.exists() and any(path.exists() and target.samefile(path) for path in inputs):

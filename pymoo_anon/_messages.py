@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from decimal import Context, Decimal, localcontext
@@ -59,13 +60,7 @@ def in_order(name: str, given: Any, kind: Any = (), words: str = "") -> list[Any
 
 def repeated(items: Iterable[Any]) -> list[Any]:
     """Return the items with duplicates, each once, in order."""
-    seen: set[Any] = set()
-    twice: dict[Any, None] = {}
-    for item in items:
-        if item in seen:
-            twice[item] = None
-        seen.add(item)
-    return list(twice)
+    return [item for item, n in Counter(items).items() if n > 1]
 
 
 def told_apart(*ways: Sequence[str]) -> list[str]:

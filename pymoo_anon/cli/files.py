@@ -115,7 +115,7 @@ def run_count(asked: CountRequest, console: Console) -> None:
         found = {"rows": guaranteed_counts(release, meanings, where)}
         if asked.of is not None:
             # Its rows are grouped once for both.
-            summed = Answers(release, meanings, where, as_there(asked.of, known))
+            summed = Answers(release, meanings, where, [as_there(asked.of, known)])
             found |= {f"sum of {asked.of}": summed.sum(), f"mean of {asked.of}": summed.mean()}
     headings, ways = ["", "least", "most", "estimate"], ("ROUND_FLOOR", "ROUND_CEILING", None)
     rows = ([words, *map(number, own, ways)] for words, own in found.items())

@@ -198,6 +198,9 @@ def k_for_k_map(k: int, share: float, significance: float = 0.01) -> int:
 # From so many rows on, or where half of the persons are in the sample, so many terms of the series are enough.
 _MANY, _TERMS = 50, 60
 
+# More persons than ever lived, and few enough for exact shares.
+_MOST_PERSONS = 10**12
+
 # A model fits where its equations hold to this share of their sides.
 _FITS = 1e-6
 
@@ -258,7 +261,7 @@ class _Sample(NamedTuple):
         if len(wrong):
             shown = examples(wrong.tolist())
             raise ValueError(f"classes must hold sizes, which are whole numbers from 1 on, got {shown}")
-        n_rows, n_population = int(sizes.sum()), positive_whole("n_population", n_population)
+        n_rows, n_population = int(sizes.sum()), _persons(n_population)
         if n_population < n_rows:
             raise ValueError(
                 f"n_population must be at least the {n_rows:,} rows that were drawn from it, got {n_population:,}"
@@ -280,6 +283,13 @@ class _Sample(NamedTuple):
 
     def of_size(self, size: int) -> float:
         return float(self.counts[self.sizes == size].sum())
+
+
+def _persons(n_population: Any) -> int:
+    n = positive_whole("n_population", n_population)
+    if n > _MOST_PERSONS:
+        raise ValueError(f"n_population must be at most {_MOST_PERSONS:,} persons, got {n:,}")
+    return n
 
 
 class _NoEstimateError(Exception):
@@ -365,7 +375,7 @@ class PopulationUniqueness(Objective):
     limits = (0, 1)
 
     def __init__(self, n_population: int) -> None:
-        self.number: int = positive_whole("n_population", n_population)
+        self.number: int = _persons(n_population)
 
     def check(self, table: Microdata) -> None:
         if table.person is not None:

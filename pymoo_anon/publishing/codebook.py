@@ -10,12 +10,13 @@ import json
 import re
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from decimal import Decimal
 from itertools import groupby
 from math import ceil, floor, inf, nan
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -40,6 +41,7 @@ from pymoo_anon.table.domain_values import (
     read_numbers,
     spelled,
 )
+from pymoo_anon.table.frames import opened
 from pymoo_anon.table.generalization import HOW_RELEASED, SUPPRESSED, Decoded, Generalization
 from pymoo_anon.table.hierarchy import Hierarchy
 from pymoo_anon.table.microdata import Microdata
@@ -97,9 +99,8 @@ def codebook(
     """
     one_of("suppressed", suppressed, HOW_RELEASED)
     made, classes = decoded_point(problem, x, recoding)
-    book = codebook_of(problem, x.x if isinstance(x, Choice) else x, made, classes, suppressed == "mark")
-    rows = [row for name, own in kept_of(keep).items() for row in _of_kept(name, own)]
-    return pd.concat([book, _frame(rows)], ignore_index=True) if rows else book
+    x = x.x if isinstance(x, Choice) else x
+    return codebook_of(problem, x, made, classes, suppressed == "mark", kept_of(keep))
 
 
 def rows_by_label(made: Decoded, classes: EquivalenceClasses) -> dict[Name, Ints]:
@@ -112,7 +113,12 @@ def rows_by_label(made: Decoded, classes: EquivalenceClasses) -> dict[Name, Ints
 
 
 def codebook_of(
-    problem: AnonymizationProblem, x: ArrayLike, made: Decoded, classes: EquivalenceClasses, are_marked: bool
+    problem: AnonymizationProblem,
+    x: ArrayLike,
+    made: Decoded,
+    classes: EquivalenceClasses,
+    are_marked: bool,
+    kept: Mapping[Name, Kept] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Return the codebook of a finished release."""
     marked, held, rows = int(classes.n_suppressed[0]) if are_marked else 0, rows_by_label(made, classes), []
@@ -136,7 +142,9 @@ def codebook_of(
         if marked and SUPPRESSED not in texts:
             members = f"{members_of(hierarchy, range(hierarchy.n_values))}{_BETWEEN}{EVERYTHING}"
             rows.append((name, SUPPRESSED, members, None, marked / n_rows))
-    return _frame(rows)
+    rows += [row for name, own in kept.items() for row in _of_kept(name, own)]
+    book = pd.DataFrame(rows, columns=["column", "label", "members", "level", "share of rows"], dtype=object)
+    return book.astype({"share of rows": float})
 
 
 def about_single_rows(table: Microdata) -> str:
@@ -146,11 +154,6 @@ def about_single_rows(table: Microdata) -> str:
     single = [name for name, own in rows.items() if (np.quantile(own, [0, 0.1]) == 1).all()]
     hint = "Keep it to yourself, or let these hierarchies hold all values that there are."
     return f"The codebook lists values of single rows of {listed(single)}. {hint}" if single else ""
-
-
-def _frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    book = pd.DataFrame(rows, columns=["column", "label", "members", "level", "share of rows"], dtype=object)
-    return book.astype({"share of rows": float})
 
 
 def _of_kept(name: Name, kept: Kept) -> Iterator[tuple[Name, str | None, str, int | None, float]]:
@@ -184,6 +187,8 @@ _MISSING, _EMPTY = "(missing)", "(empty)"
 # Texts that would be read as something else.
 _WHOLE_RUN = re.compile(r"(-?\d+)–(-?\d+)")
 _NUMBERS_BETWEEN = re.compile(r"([\[(])([-+.\de]+), ([-+.\de]+)[\])]")
+# A member, in quotes or plain, up to the next one.
+_MEMBER = re.compile(r'("(?:[^"\\]|\\.)*"|(?!").+?)(?: \| |\Z)', re.DOTALL)
 
 
 def _unambiguous(text: str) -> str:
@@ -203,23 +208,27 @@ def read_members(members: str) -> list[Meaning]:
     >>> read_members("17–59 | 61 | (missing)"), read_members("[0.5, 1.5)")
     ([range(17, 60), '61', None], [Interval(0.5, 1.5, closed='left')])
     """
-    found: list[Meaning] = []
-    while members:
-        if members[0] == '"':
-            text, end = json.JSONDecoder().raw_decode(members)
-            found.append(text)
-            members = members[end:].removeprefix(_BETWEEN)
-        else:
-            text, _, members = members.partition(_BETWEEN)
-            found += [] if text == EVERYTHING else [_read_plain(text)]
-    return found
+    texts = _MEMBER.findall(members) if isinstance(members, str) else []
+    with suppress(ValueError):
+        found = [_read_member(text) for text in texts if text != EVERYTHING]
+        if texts and _BETWEEN.join(texts) == members:
+            return found
+    raise ValueError(f"members must be spelled as in a codebook, which is read as text, got {members!r:.80}")
 
 
-def _read_plain(text: str) -> Meaning:
+def _read_member(text: str) -> Meaning:
+    if text.startswith('"'):
+        return str(json.loads(text))
     if run := _WHOLE_RUN.fullmatch(text):
-        return range(int(run[1]), int(run[2]) + 1)
+        numbers = range(int(run[1]), int(run[2]) + 1)
+        if not numbers:
+            raise ValueError(text)
+        return numbers
     if between := _NUMBERS_BETWEEN.fullmatch(text):
-        return pd.Interval(float(between[2]), float(between[3]), closed="left" if between[1] == "[" else "right")
+        low, high = float(between[2]), float(between[3])
+        if not low < high:
+            raise ValueError(text)
+        return pd.Interval(low, high, closed="left" if between[1] == "[" else "right")
     return None if text == _MISSING else "" if text == _EMPTY else text
 
 
@@ -296,7 +305,7 @@ def guaranteed_sums(
         KeyError: The release lacks a column.
         ValueError: As `guaranteed_counts`, or the column holds days, or texts and no number.
     """
-    return Answers(release, meanings, where or {}, column).sum()
+    return Answers(release, meanings, where or {}, [column]).sum()
 
 
 def guaranteed_means(
@@ -309,7 +318,7 @@ def guaranteed_means(
     Returns:
         The least, the greatest and the estimated mean, NaN where no row can meet the conditions.
     """
-    return Answers(release, meanings, where or {}, column).mean()
+    return Answers(release, meanings, where or {}, [column]).mean()
 
 
 class _Match(NamedTuple):
@@ -334,13 +343,13 @@ _Wanted: TypeAlias = "frozenset[str | None] | pd.Interval | None"
 class Answers:
     """The distinct cells of a release as certain and possible answers."""
 
-    def __init__(self, release: Any, meanings: Meanings, where: Mapping[Name, Any], column: Name = None) -> None:
+    def __init__(self, release: Any, meanings: Meanings, where: Mapping[Name, Any], of: Sequence[Name] = ()) -> None:
         if not isinstance(meanings, pd.DataFrame | Mapping):
             raise TypeError(f"meanings must be a codebook in pandas or hierarchies by column, got {meanings!r:.80}")
-        asked = {name: _wanted(name, value) for name, value in where.items()}
-        if column is not None:
-            asked.setdefault(column, None)
-        there = nw.from_native(release).collect_schema().names()
+        if not isinstance(where, Mapping):
+            raise TypeError(f"where must be a dict of columns and their values, got {where!r:.80}")
+        asked = dict.fromkeys([*where, *of]) | {name: _wanted(name, value) for name, value in where.items()}
+        there = opened(release)[1]
         if lacking := [name for name in asked if name not in there]:
             raise KeyError(f"release must have the columns {examples(lacking)}, got columns {examples(there)}")
         # Without conditions any column counts the rows.
@@ -350,10 +359,9 @@ class Answers:
         for i, (name, wanted) in enumerate(asked.items()):
             codes, labels = pd.factorize(rows[f"column {i}"])
             parts = _parts_of(name, labels, meanings)
-            if name == column or isinstance(wanted, pd.Interval):
-                _check_spelling(
-                    name, list(dict.fromkeys(part for own in parts for part in own if part)), name == column
-                )
+            if name in of or isinstance(wanted, pd.Interval):
+                values = list(dict.fromkeys(part for own in parts for part in own if part))
+                _check_spelling(name, values, name in of)
             if isinstance(wanted, frozenset):
                 wanted = _as_written(wanted, {part for own in parts for part in own if isinstance(part, str)})
             found = [_matched(own, wanted) for own in parts]
@@ -362,7 +370,7 @@ class Answers:
                 raise ValueError(f"where must ask {name!r} for values, got labels of several: {examples(several)}")
             self.certain &= np.array([own.always for own in found])[codes]
             self.possible &= np.array([own.met for own in found])[codes]
-            if name == column:
+            if name in of:
                 read = np.array([(own.low, own.high, own.numbers / own.size, own.total / own.size) for own in found])
                 self.low, self.high, self.numbers, self.totals = read[codes].T
                 self.certain &= self.numbers == 1
@@ -400,7 +408,7 @@ class Answers:
         return float((totals[n > 0] / n[n > 0]).min()) if n[-1] > 0 else nan
 
 
-def _check_spelling(name: Name, values: list[Meaning], are_summed: bool) -> None:
+def _check_spelling(name: Name, values: Sequence[Meaning], are_summed: bool) -> None:
     """Refuse unreadable values of sums and ranges, and warn of sums of codes."""
     # No other answer loads the words of many languages.
     from pymoo_anon.table.draft_levels import looks_like_a_date
@@ -437,7 +445,7 @@ def _parts_of(name: Name, labels: Any, meanings: Meanings) -> list[list[Meaning]
         empty: list[Meaning] = [""] if None in texts else ["", None]
         return [empty if text == "" else [text] for text in texts]
     if NUMBERS in known:
-        raise ValueError(f"column {name!r} holds rounded or clipped numbers, of which nothing is certain")
+        raise ValueError(f"column {name!r} holds numbers {known[NUMBERS][0]}, of which nothing is certain")
     # A missing value of a kept column has no label of its own.
     known.setdefault("", [None])
     if lacking := [text for text in texts if (text or "") not in known]:
@@ -451,6 +459,8 @@ def _labels_of(name: Name, meanings: Meanings) -> dict[str, list[Meaning]]:
     """Return the values behind all labels of a column. A missing label is an empty text."""
     known: dict[str, list[Meaning]] = {}
     if isinstance(meanings, pd.DataFrame):
+        if lacking := [key for key in ("column", "label", "members") if key not in meanings]:
+            raise ValueError(f"meanings must be a codebook with the columns {examples(lacking)}, got none of them")
         own = meanings[meanings["column"] == name]
         spelled_labels: Iterable[tuple[Any, str]] = zip(own["label"], own["members"], strict=True)
     elif name in meanings:

@@ -86,19 +86,19 @@ def evidence(
         "search": {**dict.fromkeys(_SHAPE["search"]), **facts},
         "reproduce": list(search.get("commands", [])),
         "software": _software(),
-        "checksums": {kind: _column_names(checksums.get(kind, {})) for kind in (*_FILES, *checksums)},
+        "checksums": {
+            kind: {column_name(name): own for name, own in checksums.get(kind, {}).items()}
+            for kind in (*_FILES, *checksums)
+        },
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **told_of(problem, released, _conditions(choice)),
         "earlier": _earlier(problem) if earlier is None else [{"point": None, **one} for one in earlier],
         "joint": search["joint"] if "joint" in search else _joint(problem, choice, released),
         "front": _front(problem, front),
     }
+    check_released(front, front.place_of(choice), released)
     check_content(content, "evidence")
     return content
-
-
-def _column_names(checksums: Mapping[str, str | None]) -> dict[str, str | None]:
-    return {column_name(name): own for name, own in checksums.items()}
 
 
 def _table(table: Microdata) -> dict[str, Any]:
@@ -208,6 +208,14 @@ def told_of(problem: AnonymizationProblem, released: Release, promised: Sequence
         "dropped": [column_name(name) for name in released.dropped],
         "uniqueness": released.uniqueness.to_dict("records"),
     }
+
+
+def check_released(front: Front, place: int, released: Release) -> None:
+    """Raise unless a release promises what a point of a front has. A refinement may promise more."""
+    values = [float(front.values(measure)[place]) for measure in front.problem.measured]
+    promised = released.claims.promised.tolist()[: len(values)]
+    if released.recoding is None and not np.allclose(promised, values, 1e-9):
+        raise ValueError(f"the release must be of the chosen point, {front.X[place].tolist()}, got that of another one")
 
 
 def release_of(content: Mapping[str, Any]) -> Release:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -106,8 +106,8 @@ def explain(problem: AnonymizationProblem, res: Any, choice: Choice, *, suppress
     classes = {row: problem.equivalence_classes(front.X[front.place_of(row)]) for row in rows}
     own, local = classes[choice.row], []
     if isinstance(made, LocalGeneralization):
-        beside = alternatives(problem, np.array(choice.x), own)
-        local = [str(beside), *advice(problem, choice.requirements)]
+        said, _ = alternatives(problem, np.array(choice.x), own)
+        local = [said, *advice(problem, choice.requirements)]
     return Explanation(
         tuple(_level_lines(problem, choice, made, own)),
         share(choice.n_suppressed, problem.table.n_rows, unit_of_rows(problem.table.person)),
@@ -297,8 +297,7 @@ def shares_by_level(made: LocalGeneralization, classes: EquivalenceClasses) -> d
     return shares
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """A way to recode a table, in figures."""
 
     how: str  # In words
@@ -308,43 +307,27 @@ class Way:
     classes: EquivalenceClasses  # Classes of the table
 
 
-@dataclass(frozen=True)
-class Beside:
-    """A local recoding beside levels of whole columns."""
-
-    own: Way
-    columns: Way | None  # The best levels of whole columns at equal k; None where none was found
-    proven: bool  # Whether they are proven to be the best
-    equal_risk: Way | None  # A local recoding of at most their mean risk; None where none is needed or found
-
-    @property
-    def ways(self) -> list[Way]:
-        """All ways that are known."""
-        return [way for way in (self.own, self.columns, self.equal_risk) if way is not None]
-
-    def __str__(self) -> str:
-        own, columns = self.own, self.columns
-        if columns is None:
-            return f"No levels of whole columns were found that meet the same requirements with k = {own.k:,}."
-        least = "" if self.proven else ", the best that were found,"
-        times = round(own.mean_risk / columns.mean_risk, 1)
-        said = (
-            f"At k = {own.k:,} levels of whole columns{least} lose {percent(columns.loss)}, at a mean risk of "
-            f"{percent(columns.mean_risk)}. This local recoding loses {percent(own.loss)}, at a mean risk of "
-            f"{percent(own.mean_risk)}: {f'{number(times)} times ' * (times != 1)}as much."
-        )
-        if self.equal_risk is None:
-            return said
-        return (
-            f"{said} At a mean risk of {percent(self.equal_risk.mean_risk)} a local recoding loses "
-            f"{percent(self.equal_risk.loss)}, with k = {self.equal_risk.k:,}."
-        )
+def _told(own: Way, columns: Way, proven: bool, equal_risk: Way | None) -> str:
+    least = "" if proven else ", the best that were found,"
+    times = round(own.mean_risk / columns.mean_risk, 1)
+    said = (
+        f"At k = {own.k:,} levels of whole columns{least} lose {percent(columns.loss)}, at a mean risk of "
+        f"{percent(columns.mean_risk)}. This local recoding loses {percent(own.loss)}, at a mean risk of "
+        f"{percent(own.mean_risk)}: {f'{number(times)} times ' * (times != 1)}as much."
+    )
+    if equal_risk is None:
+        return said
+    return (
+        f"{said} At a mean risk of {percent(equal_risk.mean_risk)} a local recoding loses {percent(equal_risk.loss)}, "
+        f"with k = {equal_risk.k:,}."
+    )
 
 
-def alternatives(problem: AnonymizationProblem, x: Array, classes: EquivalenceClasses) -> Beside:
-    """Compare a local recoding with full-domain ones at equal k and mean risk.
+def alternatives(problem: AnonymizationProblem, x: Array, classes: EquivalenceClasses) -> tuple[str, list[Way]]:
+    """Compare a local recoding with full-domain ones at equal k and mean risk, in words and figures.
 
-    All keep the constraints of the problem. Levels of whole columns may suppress what the problem may, or 1 %.
+    First comes the recoding, then the best levels of whole columns and a local recoding of at most their mean risk,
+    where there are such. All keep the constraints of the problem. Levels may suppress what the problem may, or 1 %.
     """
     # No other explanation needs a search.
     from pymoo.optimize import minimize
@@ -371,15 +354,17 @@ def alternatives(problem: AnonymizationProblem, x: Array, classes: EquivalenceCl
     with suppress(ValueError):
         res = minimize(whole, BranchAndBound(), ("n_eval", _MOST_NODES), seed=1)
     if res is None or res.X is None:
-        return Beside(own, None, False, None)
+        said = f"No levels of whole columns were found that meet the same requirements with k = {own.k:,}."
+        return said, [own]
     limit = rule.limit_of(problem.table.n_rows) or 0
     columns = way(f"levels of whole columns, at most {limit:,} rows suppressed", whole.equivalence_classes(res.X))
     if not isinstance(problem, LocalRecodingProblem):
         problem = LocalRecodingProblem(problem.table, [KAnonymity(), loss], problem.constraints)
         x = problem.x_of(own.k)
     equal = _of_mean_risk(problem, x, columns.mean_risk) if own.mean_risk > columns.mean_risk else None
-    told = None if equal is None else way("a local recoding of at most the same mean risk", equal)
-    return Beside(own, columns, bool(res.algorithm.certified), told)
+    last = None if equal is None else way("a local recoding of at most the same mean risk", equal)
+    said = _told(own, columns, bool(res.algorithm.certified), last)
+    return said, [own, columns, *([] if last is None else [last])]
 
 
 def _of_mean_risk(problem: LocalRecodingProblem, x: Array, risk: float) -> EquivalenceClasses | None:

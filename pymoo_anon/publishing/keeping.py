@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from math import floor, inf, isfinite, lcm
+from math import floor, inf, lcm
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from pymoo_anon._messages import examples, listed, positive_whole
 from pymoo_anon.engine.classes import EquivalenceClasses
 from pymoo_anon.publishing.recoding import Recoding, complete_rows, lookup, values_and_texts
-from pymoo_anon.table.domain_values import Name, is_missing, is_number, label_text, meant, read_numbers, spelled
-from pymoo_anon.table.frames import Frame, Renamed, as_text, combinations_of, distinct_rows, factorized, held, totals
+from pymoo_anon.table.domain_values import Name, is_number, label_text, meant, read_numbers, real_numbers, spelled
+from pymoo_anon.table.frames import Frame, Renamed, as_key, combinations_of, distinct_rows, factorized, held, totals
 from pymoo_anon.table.generalization import Decoded
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata, names_of
@@ -26,6 +26,9 @@ from pymoo_anon.typing import Floats, Ints
 
 if TYPE_CHECKING:
     from pymoo_anon.table.guesses import Profile
+
+# Numbers from here on have no float.
+_MOST = 1e300
 
 # A shorter reason tells readers of the uniqueness nothing.
 _FEWEST_WORDS = 5
@@ -138,7 +141,7 @@ class Kept:
 
     def _decimals(self, name: Name, values: Sequence[Any]) -> list[Decimal]:
         numbers = [spelled(value, Decimal) for value in values]
-        if wrong := {v: None for v, own in zip(values, numbers, strict=True) if not (is_number(own) and isfinite(own))}:
+        if wrong := [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and abs(own) < _MOST)]:
             raise ValueError(f"column {name!r} must hold numbers to be {self.words}, got {examples(wrong)}")
         return [own if isinstance(own, Decimal) else Decimal(str(own)) for own in numbers]
 
@@ -175,6 +178,8 @@ def coarsened(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> R
 def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> Frame:
     """Replace the values of one column by their text."""
     dtype = frame.collect_schema()[column]
+    if dtype.is_nested():
+        raise TypeError(f"column {name!r} must hold single values to be {own.words}, got {dtype}")
     whole, stays = dtype.is_integer(), own.hierarchy is None and (dtype.is_integer() or dtype.is_float())
     parts = [part for part in (own.round, *(own.clip or ())) if part is not None and meant(part).denominator > 1]
     if whole and parts:
@@ -189,7 +194,7 @@ def _with_texts(frame: Frame, column: str, own: Kept, name: Name, key: str) -> F
             f"{examples(beyond)}; give the column a wider type"
         )
     small = lookup(frame, {}, {f"{key} known": list(values), f"{key} text": texts})
-    joined = frame.with_columns(as_text(column).alias(key)).join(
+    joined = frame.with_columns(as_key(frame, column).alias(key)).join(
         small, left_on=key, right_on=f"{key} known", how="left"
     )
     text = nw.col(f"{key} text")
@@ -300,7 +305,7 @@ def check_coarse(
         elif own.words:
             dtype = written.frame.collect_schema()[written.alias(there[name])]
             found = combinations_of(written, [there[name]]).columns[there[name]]
-            if wrong := own.others(name, _by_digits([value for value in found if not is_missing(value)], dtype)):
+            if wrong := own.others(name, _by_digits(found.dropna().tolist(), dtype)):
                 raise ValueError(f"column {name!r} must be {own.words}, got {examples(wrong)}")
 
 
@@ -373,10 +378,10 @@ def mdav(values: ArrayLike, k: int) -> Ints:
     >>> mdav([1, 9, 2, 8, 1.5, 10, 2.5], 3)
     array([1, 0, 1, 0, 1, 0, 1])
     """
-    X: Any = np.asarray(values, dtype=float)
+    X: Any = real_numbers(values)
     X = X[:, np.newaxis] if X.ndim == 1 else X
-    if X.ndim != 2 or not np.isfinite(X).all():
-        raise ValueError(f"values must be an array of finite numbers with one or two axes, got shape {X.shape}")
+    if X.ndim != 2 or not X.size or not np.isfinite(X).all():
+        raise ValueError(f"values must be an array of finite numbers with one or two axes, got {values!r:.80}")
     if positive_whole("k", k) > len(X):
         raise ValueError(f"k must be at most the {len(X):,} rows, got {k}")
     groups, left, n_groups = np.zeros(len(X), dtype=np.int64), np.arange(len(X)), 0

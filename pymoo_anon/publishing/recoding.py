@@ -21,18 +21,9 @@ from pymoo_anon.engine.classes import EquivalenceClasses, groups_of
 from pymoo_anon.problems.arguments import RefinementError
 from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice
+from pymoo_anon.table import frames
 from pymoo_anon.table.domain_values import Name, is_missing
-from pymoo_anon.table.frames import (
-    COUNT,
-    Frame,
-    Renamed,
-    as_key,
-    distinct_rows,
-    fetched,
-    in_ascending_order,
-    missing,
-    python_values,
-)
+from pymoo_anon.table.frames import COUNT, Frame, Renamed
 from pymoo_anon.table.generalization import SUPPRESSED, Decoded, Generalization, label_texts
 from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata
@@ -116,7 +107,7 @@ class Recoding(NamedTuple):
     def _with_groups(self, frame: Frame, groups: Mapping[Name, Ints]) -> Frame:
         """Add the groups of the quasi-identifiers, `group 0`, ...."""
         # Values are joined by their text: it is compared alike in every engine.
-        keys = [as_key(frame, self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
+        keys = [frames.as_key(frame, self.source.alias(name)).alias(f"key {j}") for j, name in enumerate(groups)]
         hierarchies, source = self.table.quasi_identifiers, self.source
         known = [groups_by_text(self.values, source.alias(n), n, hierarchies[n], own) for n, own in groups.items()]
         frame, columns = _with_known(frame.with_columns(keys), known), []
@@ -124,7 +115,8 @@ class Recoding(NamedTuple):
             domain, group = hierarchies[name].domain, nw.col(f"group {j}")
             if None in domain:
                 gap = nw.lit(int(own[domain.index(None)]))
-                group = nw.when(~missing(frame, source.alias(name))).then(group).otherwise(gap)
+                # pandas 2 warns where a second branch does not fit into the first: the column with gaps stands first.
+                group = nw.when(~frames.missing(frame, source.alias(name))).then(group).otherwise(gap)
                 columns.append(group.cast(nw.Int64).alias(f"group {j}"))
         # All columns at once, as an engine looks at every step so far for each further one.
         return frame.with_columns(columns) if columns else frame
@@ -143,8 +135,9 @@ def groups_by_text(frame: Frame, column: str, name: Name, hierarchy: Hierarchy, 
 def values_and_texts(frame: Frame, column: str) -> list[tuple[Any, str]]:
     """Return the values of a column with their texts, without missing ones."""
     # An engine groups texts that it has made slowly, so each is made of a distinct value.
-    found = fetched(distinct_rows(frame, [column]).select(nw.col(column), text=as_key(frame, column)))
-    values = python_values(found[column], found.schema[column])
+    text = frames.as_key(frame, column)
+    found = frames.fetched(frames.distinct_rows(frame, [column]).select(nw.col(column), text=text))
+    values = frames.python_values(found[column], found.schema[column])
     return [pair for pair in zip(values, found["text"].to_list(), strict=True) if not is_missing(pair[0])]
 
 
@@ -199,7 +192,7 @@ def complete_rows(source: Renamed, table: Microdata) -> Frame:
         # A hierarchy may know a missing value where rows without a value were left out.
         holds = None in domain and bool((table.tuples.columns[name].values == domain.index(None)).any())
         if name in source.names and not holds:
-            there.append(~missing(source.frame, source.alias(name)))
+            there.append(~frames.missing(source.frame, source.alias(name)))
     return source.frame.filter(*there) if there else source.frame
 
 
@@ -215,7 +208,7 @@ def unrolled(frame: Frame) -> Frame:
         again = lookup(frame, {"again": range(most)}).to_native()
         # Not every database can unnest, and a join keeps no order.
         joined = nw.from_native(native.join(again, again["again"] < native[COUNT]))
-        return in_ascending_order(joined, [name for name in native.columns if name != COUNT])
+        return frames.in_ascending_order(joined, [name for name in native.columns if name != COUNT])
     if isinstance(frame, nw.LazyFrame):
         return unrolled(frame.collect()).lazy()
     places = np.repeat(np.arange(len(frame), dtype=np.int32), frame[COUNT].to_numpy())

@@ -35,10 +35,7 @@ if TYPE_CHECKING:
 
 
 class SearchFolder:
-    """Folder of a search: project, table, problem, front and choice.
-
-    Each part is read when it is first used, once, and checked against the data and the project file.
-    """
+    """Folder of a search up to its choice. Its parts are read and checked as those of a `Study`."""
 
     def __init__(self, project: Project, folder: Path | None = None, audience: str | None = None) -> None:
         #: The content of the project file.

@@ -229,7 +229,7 @@ def source_of(text: str, folder: Path, table: str | None = None) -> Source:
     made = _without_table(text, folder)
     if table is None:
         return made
-    if made.kind not in _WITH_TABLES:
+    if not table or made.kind not in _WITH_TABLES:
         raise ValueError(f"table names one of a workbook or a database, got {table!r} of {text}; leave it out")
     return made._replace(table=table)
 

@@ -3,9 +3,9 @@
 # No `from __future__ import annotations`: the types of fields are those of options.
 import csv
 import io
-import math
 import re
 import shlex
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
@@ -167,7 +167,7 @@ def reader_of(asked: type[Invocation], name: str) -> Reader:
 
 
 def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _are_texts(value: Any) -> bool:

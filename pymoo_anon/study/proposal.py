@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from itertools import islice
 from pathlib import Path
@@ -153,7 +153,8 @@ class Proposer:
         self._empty = _never_values(profiles)
         #: Counts of the values of each column.
         self.profiles = self._without(profiles)
-        self._drafts: dict[guesses.Profile, tuple[str | None, str, Draft | None]] = {}
+        # Drafts are made again only of columns that changed.
+        self._drafted = cache(partial(_drafted, decimal_point=reading.decimal == ","))
 
     @cached_property
     def roles(self) -> dict[str, tuple[str, str]]:
@@ -292,12 +293,6 @@ class Proposer:
             columns.append(ColumnProposal(profile, role, reason, own, text, levels, draft, beside))
         return columns
 
-    def _drafted(self, profile: guesses.Profile) -> tuple[str | None, str, Draft | None]:
-        """Draft a hierarchy once, and return its file, a description, and the draft."""
-        if profile not in self._drafts:
-            self._drafts[profile] = _drafted(profile, self.reading.decimal == ",")
-        return self._drafts[profile]
-
     def _text(
         self, columns: Sequence[ColumnProposal], project: Path, missing: str | None, questions: Mapping[str, str]
     ) -> str:
@@ -406,6 +401,7 @@ def _asked(roles: Sequence[str], names: Sequence[str]) -> dict[str, tuple[str, s
 
 
 def _drafted(profile: guesses.Profile, decimal_point: bool) -> tuple[str | None, str, Draft | None]:
+    """Draft a hierarchy, and return its file, a description, and the draft."""
     if profile.is_sampled:
         return None, f"more than {guesses.MOST_VALUES:,} values make no hierarchy", None
     draft = draft_hierarchy(profile.values, profile.counts, name=profile.name, decimal_point=decimal_point)

@@ -118,8 +118,7 @@ class Stored(NamedTuple):
         if len(front) != len(values):
             raise ValueError(f"its {len(values)} points must satisfy all constraints, got {len(front)} that do")
         known, marked = (dict(zip(measures, self.arrays[name].T, strict=True)) for name in ("values", "marked"))
-        # Files of earlier versions have no losses.
-        front.recall(known, marked, self.arrays.get("lost"))
+        front.recall(known, marked, self.arrays["lost"])
         return front
 
     def _recoding(self, place: int) -> LocalGeneralization:
@@ -140,8 +139,7 @@ def read_search(data: bytes, project: Project) -> Stored:
     columns = {name: _value_counts(arrays, i, len(domain), rows) for i, (name, domain) in enumerate(others)}
     codes = arrays["codes"].astype(np.int64)
     table = Microdata(hierarchies, codes, rows, columns, dict(others), *project.roles)
-    # Files of earlier versions do not tell.
-    return Stored(leaving_out(table, int(arrays.get("left out", 0))), arrays)
+    return Stored(leaving_out(table, int(arrays["left out"])), arrays)
 
 
 def _value_counts(arrays: Mapping[str, Array], i: int, n_values: int, rows: Ints) -> ValueCounts:

@@ -115,6 +115,9 @@ class Study(SearchFolder):
                 release, told = _documented(self, new, choice, release, target, sha256, asked)
                 moved += put_in_place(temporary, paths[0].parent, [path.name for path in paths])
         _remember(self, *told)
+        if target.kind in ("csv", "parquet"):
+            # The one that was counted reads a file that has moved.
+            release = replace(release, frame=open_again(self.project, target))
         return release
 
     # --- counting again -----------------------------------------------------------------------------------------------

@@ -50,12 +50,7 @@ def table_of(project: Project) -> Microdata:
 
 def columns_of(source: Source) -> list[str]:
     """Return the column names of a table."""
-    from pymoo_anon.study.engines import dialect_of
-
-    if source.kind != "csv" or source.path is None:
-        return list(_open(Reading(source)).columns)
-    source.check()
-    return [column for column in dialect_of(source.path, None).names if column]
+    return list(_open(Reading(source), lambda found: [name for name in found if name]).columns)
 
 
 def _open(reading: Reading, choose: Callable[[list[str]], Sequence[str]] = list) -> Any:

@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from pymoo_anon._messages import examples, repeated
+from pymoo_anon._messages import error_text, examples, repeated
 from pymoo_anon.table.domain_values import Name, ascending
 from pymoo_anon.typing import Array, Ints
 
@@ -78,7 +78,7 @@ def opened(frame: Any) -> tuple[Any, list[str]]:
             f"frame must be a pandas, polars, pyarrow, DuckDB, Ibis or Spark frame, got {type(frame).__name__}"
         ) from None
     except nw.exceptions.DuplicateError as error:
-        raise ValueError(f"frame must name each column once: {error}") from None
+        raise ValueError(f"frame must name each column once: {error_text(error)}") from None
     if odd := unaddressable(names, table.implementation):
         raise ValueError(f"frame must have no column named {examples(odd)}, a pattern or path; rename it or use pandas")
     return table, names
@@ -163,6 +163,8 @@ def renamed(frame: Any) -> Renamed:
     if isinstance(frame, pd.DataFrame):
         columns = {alias: _without_categories(column) for alias, column in table.to_native().items()}
         table = nw.from_native(pd.DataFrame(columns, copy=False))
+    if table.implementation.is_pyarrow():
+        table = nw.from_native(_comparable(table.to_native()))
     texts = [as_text(name) for name, own in table.collect_schema().items() if isinstance(own, nw.Categorical | nw.Enum)]
     return Renamed(table.with_columns(texts) if texts else table, tuple(names), type(frame))
 
@@ -417,6 +419,16 @@ def _without_categories(column: pd.Series) -> pd.Series:
     # Whole numbers of numpy have no gaps.
     has_gaps = own.hasnans and values.dtype.kind in "iu"
     return own.astype((values.to_series().convert_dtypes() if has_gaps else values).dtype)
+
+
+def _comparable(table: Any) -> Any:
+    """Return a table of Arrow without dictionaries, views of texts and columns of no type, which it cannot join."""
+    pa, fields = import_module("pyarrow"), []
+    for field in table.schema:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        is_text = pa.types.is_null(kind) or pa.types.is_string_view(kind)
+        fields.append(field.with_type(pa.string() if is_text else kind))
+    return table.cast(pa.schema(fields))
 
 
 def _columns_at(known: list[Name], wanted: Sequence[Name]) -> list[int]:

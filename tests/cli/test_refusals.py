@@ -32,13 +32,14 @@ def refusing(tmp_path_factory):
             "zip.csv": "zip\n02130\n02131\n",
             "hierarchies/age.csv": "age,note\n20,a\n30,b\n20,c\n",
             "made.html": "mine",
+            "taken/hierarchies": "mine",
             "undecided.toml": RIGHT.replace('[columns."note"]\nrole = "drop"\n', ""),
             "misspelt.toml": RIGHT.replace('[columns."note"]', '[columns."nota"]'),
             "heard.toml": f'{RIGHT}\n[[audience]]\nname = "public"\nrequire = "k>=20"\n',
             "out.csv": "age,zip,ill\n20–39,0213*,flu\n",
             "out.csv.codebook.csv": "column,label,members\nage,20–39,20–39\nzip,0213*,02130 | 02131\n",
         }
-        for name in ("demo", "empty", "hierarchies"):
+        for name in ("demo", "empty", "hierarchies", "taken"):
             Path(name).mkdir()
         for name, text in others.items():
             Path(name).write_text(text, encoding="utf-8")

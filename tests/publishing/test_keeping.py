@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import narwhals as nw
 import numpy as np
 import pandas as pd
@@ -190,6 +192,16 @@ def test_small_floats_are_rounded_and_averaged_by_their_digits(kind):
     for own, numbers in (coarse, (Kept(mean=True), [0.9825] * 4)):
         made = release(kind(frame.to_dict("series")), raw_problem(frame[["zip"]]), [0], keep={"n": own}).frame
         assert nw.from_native(made)["n"].to_list() == numbers
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, lambda own: duckdb.from_df(pd.DataFrame(own))])
+def test_durations_are_kept_at_a_level(kind):
+    stays = [timedelta(hours=24), timedelta(hours=20)]
+    own = Kept(hierarchy=Hierarchy([stays, ["long", "short"]]), level=1, reason="because we need it so much")
+    made = release(
+        kind({"zip": [1] * 4, "stay": stays * 2}), raw_problem(pd.DataFrame({"zip": [1] * 4})), [0], keep={"stay": own}
+    )
+    assert nw.from_native(made.frame).lazy().collect()["stay"].to_list() == ["long", "long", "short", "short"]
 
 
 AGES = Hierarchy.intervals(20, 40, widths=[10, 20])

@@ -118,18 +118,19 @@ def test_requirements_of_a_refined_point_are_those_of_its_release(tmp_path):
 def test_whole_columns_beside_it_are_the_best_of_all_nodes_at_equal_k():
     own = local_problem()
     x = own.x_of(6)
-    found = alternatives(own, x, own.equivalence_classes(x))
+    told, (here, columns, equal) = alternatives(own, x, own.equivalence_classes(x))
     lattice = LatticeProblem(table(), [*GOALS, MarketerRisk()], AtMost(6))
     nodes = np.stack(np.meshgrid(*(np.arange(n + 1) for n in lattice.lengths)), axis=-1).reshape(-1, 3)
     k, loss, risk = lattice.natural(lattice.evaluate(nodes)).T
-    best = loss[k >= found.own.k].min()
-    assert (found.columns.loss, found.proven) == (pytest.approx(best / (600 * 3)), True)
-    assert found.columns.mean_risk in risk[loss == best]
-    assert found.own.loss < found.columns.loss
-    assert found.equal_risk.mean_risk <= found.columns.mean_risk < found.own.mean_risk
-    assert found.own.loss < found.equal_risk.loss
+    best = loss[k >= here.k].min()
+    assert columns.loss == pytest.approx(best / (600 * 3))
+    assert "the best that were found" not in told
+    assert columns.mean_risk in risk[loss == best]
+    assert here.loss < columns.loss
+    assert equal.mean_risk <= columns.mean_risk < here.mean_risk
+    assert here.loss < equal.loss
     said = explain(own, [x], own.front([x]).choose(row=0))
-    assert said.local[0] == str(found)
+    assert said.local[0] == told
     assert said.local[1].startswith("k does not protect illness, and small classes share one value of it more often")
     x = own.x_of(600)
     said = explain(own, [x], own.front([x]).choose(row=0))
@@ -173,16 +174,16 @@ def test_whole_columns_beside_it_hold_for_every_adversary_too(tmp_path):
     known = KAnonymity(known=[NAMES[:2], NAMES[2:]]) >= 6
     own = local_problem(constraints=[known])
     x = own.x_of(3)
-    found = alternatives(own, x, own.equivalence_classes(x))
-    assert known.keeps(known.objective.evaluate(found.columns.classes)).all()
+    told, (_, columns, *_) = alternatives(own, x, own.equivalence_classes(x))
+    assert known.keeps(known.objective.evaluate(columns.classes)).all()
     page, _ = written(tmp_path / "r.html", own, [x], 0)
-    assert page.sentences["beside"][0] == str(found)
+    assert page.sentences["beside"][0] == told
 
 
 def test_counts_beside_it_are_those_of_what_becomes_of_suppressed_rows(tmp_path):
     own = local_problem()
     x = own.x_of(4)
-    (way,) = (one for one in alternatives(own, x, own.equivalence_classes(x)).ways if "whole columns" in one.how)
+    _, (_, way, *_) = alternatives(own, x, own.equivalence_classes(x))
     assert way.classes.n_suppressed > 0
     _, data = written(tmp_path / "r.html", own, [x], 0, suppressed="drop")
     (told,) = (row[-1] for row in rows_of(data, "beside") if row[0] == way.how)

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 from persons_of_a_report import BRACES, X, problem
 from persons_of_a_report import frame as persons
 from persons_of_a_report import table as table_of_persons
 from pymoo.core.result import Result
+from raw_tables import raw_problem
 from refusals import check_refusals, refusals
 from tasks import invented
 from test_choosing import FRONT, VALUES, problem_of
@@ -24,6 +26,7 @@ from test_verify import QUASI, RELEASED
 from pymoo_anon.objectives import *
 from pymoo_anon.problems import LatticeProblem
 from pymoo_anon.publishing import *
+from pymoo_anon.publishing.codebook import read_members
 from pymoo_anon.publishing.evidence import check_content
 from pymoo_anon.table import *
 

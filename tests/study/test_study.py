@@ -48,6 +48,7 @@ def test_python_and_the_commands_make_the_same_release(searched):
     study = Study.open(folder_of(searched))
     picked = study.pick([KAnonymity() >= 3], best=GeneralLossMetric())
     made = study.release("python.csv")
+    pd.testing.assert_frame_equal(made.frame.df(), pd.read_csv("python.csv", dtype=str), check_dtype=False)
     assert study.verify() == {Path("python.csv"): []}
     assert Study.open(searched).choice == study.choice == picked
     run("release", searched, "--output", "command.csv")

@@ -31,10 +31,8 @@ from pymoo_anon.table.frames import coded
 from pymoo_anon.table.generalization import LocalGeneralization, label_texts, suppression_rule
 
 
-def test_persons_that_are_missing_are_refused_dropped_or_kept():
+def test_persons_that_are_missing_are_dropped_or_kept():
     frame = persons(patient=["p1", None, "p1", "p3", "p2", None])
-    with pytest.raises(ValueError, match="got 2 of 6 rows with some: 2 in 'patient'"):
-        Microdata.from_frame(frame, QUASI, person="patient")
     assert Microdata.from_frame(frame, QUASI, person="patient", missing="drop").n_rows == 4
     kept = Microdata.from_frame(frame, QUASI, person="patient", missing="keep")
     assert kept.domain_of("patient") == ("p1", "p2", "p3", None)
@@ -76,8 +74,6 @@ def test_the_names_of_columns_may_be_numbers_or_tuples():
         with pytest.raises(KeyError) as caught:
             Microdata.from_frame(frame, {unknown: AGES})
         assert caught.value.args[0].startswith(f"frame must have the columns {unknown!r}, got columns {known[1:-1]}")
-    with pytest.raises(KeyError, match=r"frame must have the columns 3, got columns 'age', 'sex'"):
-        Microdata.from_frame(pl.DataFrame(PERSONS), QUASI, 3)
 
 
 def test_a_column_that_is_there_twice_is_refused_where_it_has_a_role():
@@ -333,14 +329,8 @@ def test_large_whole_numbers_beside_a_gap_stay_apart(kind):
     assert {row[0] for row in cells(made.frame)} == {*map(str, LARGE), None}
 
 
-def test_a_text_that_stands_for_what_is_suppressed_is_refused():
+def test_a_text_that_stands_for_what_is_suppressed_may_stand_in_other_columns():
     frame = pd.DataFrame({"q": ["a", "*", "a"], "s": ["*", "x", "y"]})
-    message = (
-        r"^column 'q' must not hold the text '\*', which marks suppressed values in a release; write another "
-        r"text in its place, or nothing where no value is known \(in a project file: empty = \[\"\*\"\]\)$"
-    )
-    with pytest.raises(ValueError, match=message):
-        Microdata.from_frame(frame, {"q": Hierarchy.flat(["a", "*"])})
     # Other columns may hold it, and so may a hierarchy.
     table = Microdata.from_frame(frame[frame.q == "a"], {"q": Hierarchy.flat(["a", "*"])}, sensitive="s")
     assert table.domain_of("s") == ("*", "y")

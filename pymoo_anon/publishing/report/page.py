@@ -139,11 +139,11 @@ def _page(subject: Subject, show: Callable[[str], object]) -> str:
         first=payload.get("first", []),
         label="" if subject.external else payload["labels"][subject.chosen],
         fate="" if subject.external else payload["fate"],
-        style=_markup(resource("report.css")),
-        scripts=[_markup(one) for one in scripts],
+        style=resource("report.css"),
+        scripts=scripts,
         # Name of a script in a content security policy.
         hashes=[f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in scripts],
-        data=_markup("@data@"),
+        data="@data@",
     )
     return frame.replace("@data@", _embedded(payload))
 
@@ -250,9 +250,3 @@ def _embedded(data: Any) -> str:
     """
     made = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return made.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _markup(text: str) -> Any:
-    from markupsafe import Markup
-
-    return Markup(text)

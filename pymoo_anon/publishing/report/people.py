@@ -18,7 +18,7 @@ from pymoo_anon.objectives.privacy.closeness import TCloseness
 from pymoo_anon.objectives.privacy.diversity import DistinctLDiversity
 from pymoo_anon.objectives.privacy.identity import KAnonymity, smallest_k
 from pymoo_anon.objectives.privacy.register import KMap
-from pymoo_anon.publishing.report.cells import Row, Table, View, cell_of, one_line, share_text
+from pymoo_anon.publishing.report.cells import Table, View, cell_of, one_line, share_text
 from pymoo_anon.publishing.report.subject import MOST_CLASSES, TENTHS, Inference, Member, Subject
 from pymoo_anon.typing import Floats, Ints
 
@@ -334,8 +334,8 @@ def bias_view(subject: Subject, member: Member) -> View:
     average = share_text(loss.mean())
     words = [
         f"All {subject.unit} lose {average} of their information on average."
-        if not groups or share_text(_share(groups[0])) == average
-        else f"Most is lost where {groups[0][0]} is {groups[0][1]}: {share_text(_share(groups[0]))} of the "
+        if not groups or share_text(groups[0][3]) == average
+        else f"Most is lost where {groups[0][0]} is {groups[0][1]}: {share_text(groups[0][3])} of the "
         f"information, against {average} for all {subject.unit} on average.",
         f"Gini coefficients say how unequal {subject.unit} are, from 0 (all alike) to 1 (one has everything): "
         f"{listed(f'{gini(own):.2f} for the {name}' for name, own in vectors.items())}.",
@@ -350,8 +350,8 @@ def bias_view(subject: Subject, member: Member) -> View:
     return View(tuple(words), (*tables, _smallest(subject, member)))
 
 
-def _losers(subject: Subject, loss: Floats, risk: Floats) -> list[Row]:
-    rows: list[Row] = []
+def _losers(subject: Subject, loss: Floats, risk: Floats) -> list[tuple[Any, ...]]:
+    rows: list[tuple[Any, ...]] = []
     for name, own in subject.people:
         people, lost, chances = (
             np.bincount(own.groups, own.counts * values, len(own.labels))
@@ -361,7 +361,7 @@ def _losers(subject: Subject, loss: Floats, risk: Floats) -> list[Row]:
             n, label = int(people[group]), one_line(own.labels[group])
             # The mean over the people of the group.
             rows.append((one_line(name), label, n, cell_of(lost[group] / n), cell_of(chances[group] / n)))
-    return sorted(rows, key=lambda row: -_share(row))[:_MOST_LOSERS]
+    return sorted(rows, key=lambda row: -row[3])[:_MOST_LOSERS]
 
 
 def _quantiles(subject: Subject, vectors: Mapping[str, PropertyVector]) -> Table:
@@ -397,7 +397,3 @@ def _smallest(subject: Subject, member: Member) -> Table:
     rows = ((*map(one_line, member.cells(place)), *(int(own[place]) for own in counts.values())) for place in first)
     columns = *map(one_line, subject.names), *((unit, "whole") for unit in counts)
     return Table.of("smallest", "The smallest classes, easiest to identify.", columns, rows)
-
-
-def _share(row: Row) -> float:
-    return float(row[3]) if isinstance(row[3], int | float) else 0.0

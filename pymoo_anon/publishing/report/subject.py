@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pymoo_anon._messages import counted, one_of, unit_of_rows
+from pymoo_anon._messages import counted, examples, one_of, unit_of_rows
 from pymoo_anon.comparison.comparing import People, people_by
 from pymoo_anon.comparison.properties import TupleLoss
 from pymoo_anon.comparison.risk import by_class, worst_first
@@ -25,7 +25,7 @@ from pymoo_anon.problems.base import AnonymizationProblem
 from pymoo_anon.problems.front import Choice, Front, Requirement
 from pymoo_anon.problems.lattice import LatticeProblem
 from pymoo_anon.publishing.codebook import rows_by_label
-from pymoo_anon.publishing.evidence import told_of
+from pymoo_anon.publishing.evidence import check_released, told_of
 from pymoo_anon.publishing.recoding import decoded_point
 from pymoo_anon.publishing.release import Release
 from pymoo_anon.publishing.report.cells import one_line
@@ -205,7 +205,6 @@ class Subject:
     asked: tuple[Constraint, ...]  # Constraints of the choice beyond those of the problem
     evidence: Mapping[str, Any]  # Evidence of the release, empty if there is none
     suppressed: str  # Fate of suppressed rows, "mark" or "drop"
-    is_released: bool  # Whether a release or its evidence says so
     recoding: str | None  # "local" where the point that is released was refined, else None
     point: Choice  # The point that is released, with the requirements that its release promised
     threshold: float  # A risk that is shown for comparison
@@ -340,7 +339,7 @@ class Subject:
         # Fewer marked rows than a k that is promised are refused, and a single one is without a reason.
         promised = [one for one in self.problem.measured if isinstance(one, KAnonymity)]
         is_refused = any(marked_value(one, classes) < one.evaluate(classes)[0] for one in promised)
-        is_alone = not promised and classes.n_suppressed[0] == 1 and not (self.is_released and place == self.place)
+        is_alone = not promised and classes.n_suppressed[0] == 1 and not (self.evidence and place == self.place)
         marked = self.suppressed == "mark" and not is_refused and not is_alone
         made_of_it = Member(place, self.table, made, classes, marked, self.table.person, recoding is not None)
         return self.known.setdefault(place, made_of_it)
@@ -423,14 +422,20 @@ def checked_subject(
         raise TypeError(f"front must be a Front, as problem.front(res) makes it, got {type(front).__name__}")
     if not isinstance(choice, Choice):
         raise TypeError(f"choice must be a Choice, as front.choose() makes it, got {type(choice).__name__}")
-    recoding, promised = None, True
+    recoding, promised, place = None, True, front.place_of(choice)
     if isinstance(evidence, Release):
         promised = len(evidence.claims) > len(front.problem.measured)
-        recoding, evidence = evidence.recoding, told_of(front.problem, evidence)
+        told = told_of(front.problem, evidence)
+        check_released(front, place, evidence)
+        recoding, evidence = evidence.recoding, told
     elif isinstance(evidence, Mapping):
+        if lacking := [key for key in ("suppressed", "claims", "columns") if key not in evidence]:
+            raise ValueError(f"evidence must be a dict, as evidence() makes it, got one without {examples(lacking)}")
         chosen = evidence.get("chosen") or {}
         known, promised = chosen.get("local"), bool(chosen.get("requirements"))
         recoding = "local" if known is not None and known["refined"] else None
+        if chosen and (x := evidence["front"][chosen["place"]]["x"]) != list(choice.x):
+            raise ValueError(f"evidence must be of the chosen point, {list(choice.x)}, got that of {x}")
     elif evidence is not None:
         raise TypeError(f"evidence must be a dict, as evidence() makes it, or a Release, got {type(evidence).__name__}")
     how = suppressed if evidence is None else evidence["suppressed"]["how"]
@@ -439,7 +444,6 @@ def checked_subject(
         raise ValueError(f"threshold must be a risk above 0 and at most 1, got {threshold!r}")
     if population is not None:
         KMap(population).check(front.table)
-    place = front.place_of(choice)
     _check_about(about, front.table)
     return Subject(
         front=front,
@@ -447,7 +451,6 @@ def checked_subject(
         asked=choice.requirements,
         evidence=evidence or {},
         suppressed=how,
-        is_released=evidence is not None,
         recoding=recoding,
         # A release with unmet requirements may break those of the choice, too.
         point=choice if promised else replace(choice, requirements=()),

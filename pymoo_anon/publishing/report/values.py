@@ -297,12 +297,12 @@ def beside_view(subject: Subject) -> View:
     """Compare a local recoding with full-domain releases."""
     if not subject.own.is_local:
         return View((), ())
-    found = alternatives(subject.problem, subject.front.X[subject.place], subject.own.classes)
-    errors = subject.queries.summary({way.how: way.classes for way in found.ways}, subject.suppressed)["median"]
-    rows = ((way.how, way.k, way.mean_risk, way.loss, errors[way.how]) for way in found.ways)
+    said, ways = alternatives(subject.problem, subject.front.X[subject.place], subject.own.classes)
+    errors = subject.queries.summary({way.how: way.classes for way in ways}, subject.suppressed)["median"]
+    rows = ((way.how, way.k, way.mean_risk, way.loss, errors[way.how]) for way in ways)
     shares = "mean risk", "loss", "counts off by, median"
     columns = "recoding", ("k", "whole"), *((title, "share") for title in shares)
     title = "Local recoding beside full-domain recoding, at equal k and at equal mean risk."
     own = (subject.evidence.get("chosen") or {}).get("local") or {}
-    words = (str(found), bound_words(own.get("bound")), *advice(subject.problem, subject.asked))
+    words = (said, bound_words(own.get("bound")), *advice(subject.problem, subject.asked))
     return View(words, (Table.of("beside", title, columns, rows, "beside"),))
