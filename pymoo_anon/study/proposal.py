@@ -430,11 +430,12 @@ def _about_secrets(columns: Sequence[ColumnProposal]) -> str | None:
 def _never_values(profiles: Sequence[guesses.Profile]) -> list[str]:
     """Return the texts in a table that no column has as values.
 
-    The "NA" of programs is a value where it stands among codes of two letters, as Namibia does among countries.
+    The "NA" of programs is a value where most columns that have it hold codes of two letters, as Namibia is.
     """
     held = {value for profile in profiles for value in profile.values}
     found = [text for text in ("", *WORDS["never values"], *WORDS["values of programs"]) if text in held]
-    if "NA" in found and any("NA" in own.values and _are_pairs_of_letters(own.values) for own in profiles):
+    pairs = [_are_pairs_of_letters(own.values) for own in profiles if "NA" in own.values]
+    if "NA" in found and 2 * sum(pairs) >= len(pairs):
         found.remove("NA")
     return found
 

@@ -121,9 +121,7 @@ def decoded(data: bytes, name: str, whole: bool = True, encoding: str | None = N
                 f"{name} must be text in {encoding}, as encoding says, got the byte 0x{error.object[error.start]:02x} "
                 f"in line {line}; name its own encoding"
             ) from None
-        likely = (
-            "UTF-16 without a byte order mark" if b"\0" in data else "a file in latin-1 (ISO 8859-1) or Windows-1252"
-        )
+        likely = "UTF-16 without a byte order mark" if b"\0" in data else "another encoding, such as Windows-1252"
         as_in = "" if mark else f", as in {likely}"
         raise ValueError(
             f"{name} must be text in UTF-8 or UTF-16, got the byte 0x{error.object[error.start]:02x} in line {line}"

@@ -183,22 +183,25 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
     leading = list(map(has_leading_zero, values))
     # 05 among ages is a number, and 01067 among postal codes is none.
     zeros = enough(leading, counts, 5) or (any(leading) and len({len(str(value)) for value in values}) == 1)
-    if enough(numeric, counts) and len(spelled) > _FEW_NAMES and not zeros:
-        if name is not None and all(number == int(number) for number in spelled):
+    are_whole = all(number == int(number) for number in spelled)
+    is_nominal = are_whole and bool(WORDS["nominal"].keys() & {*split_words(name or "")})
+    if enough(numeric, counts) and len(spelled) > _FEW_NAMES and (is_nominal or not zeros):
+        if are_whole:
             called = f"the column is called {name!r}, so "
             if is_code:
                 return _because(called, draft_codes(values, counts))
-            if WORDS["nominal"].keys() & {*split_words(name)}:
+            if is_nominal:
                 long = max(spelled) >= _LONG_CODE
                 draft = draft_codes(values, counts) if long else draft_categories(every, weights)
                 return _because(f"{called}its numbers are names of something; ", draft)
         return _because(note, draft_numbers(values, counts, decimal_point))
     with suppress(ValueError):
         return _because(note, draft_ordered(values, counts, name))
-    if not zeros:
+    if not (zeros or is_code):
         note = note or _almost("numbers", values, numeric)
-    likely = map(looks_like_a_code, values)
-    if enough([own and (zeros or is_code or not number) for own, number in zip(likely, numeric, strict=True)], counts):
+    likely = [any(map(str.isdigit, str(own))) if is_code else looks_like_a_code(own) for own in values]
+    fits = [own and (zeros or is_code or not number) for own, number in zip(likely, numeric, strict=True)]
+    if enough(fits, counts, 50 if is_code else 90):
         draft = draft_codes(values, counts)
         if zeros or is_code or draft.hierarchy.length > 1:
             return _because(note, draft)
@@ -414,12 +417,17 @@ def _is_told(places: Mapping[int, float], counts: Sequence[int]) -> bool:
 
 
 def _ranges(texts: Sequence[str], counts: Sequence[int]) -> _Order:
-    """Order intervals in the notation of most rows."""
-    both = [_ranges_with(signs, texts, counts) for signs in ({}, str.maketrans(".,", ",."))]
+    """Order intervals in the notation of most rows.
+
+    One letter before all numbers, as in A00-A04, does not count.
+    """
+    letters = {*re.findall(r"\b[A-Z](?=\d)", " ".join(texts))}
+    bare = {ord(letter): None for letter in letters if len(letters) == 1}
+    both = [_ranges_with(bare | signs, texts, counts) for signs in ({}, str.maketrans(".,", ",."))]
     return max(both, key=lambda order: sum(counts[i] for i in order[1]))
 
 
-def _ranges_with(swapped: Mapping[int, int], texts: Sequence[str], counts: Sequence[int]) -> _Order:
+def _ranges_with(swapped: Mapping[int, int | None], texts: Sequence[str], counts: Sequence[int]) -> _Order:
     """Order intervals. Of two that overlap, the one with fewer rows has no place."""
     held: list[tuple[float, float, int]] = []
     for i in sorted(range(len(texts)), key=lambda i: (-counts[i], texts[i])):

@@ -510,7 +510,7 @@ def test_a_csv_in_another_encoding_is_refused_unless_it_is_opened_in_it(tmp_path
     path = tmp_path / "h.csv"
     path.write_bytes("Bonn;*\r\nZürich;*\r\nNîmes;*\r\n".encode("cp1252"))
     message = (
-        f"{path} must be text in UTF-8 or UTF-16, got the byte 0xfc in line 2, as in a file in latin-1 (ISO 8859-1) or "
+        f"{path} must be text in UTF-8 or UTF-16, got the byte 0xfc in line 2, as in another encoding, such as "
         "Windows-1252; save it as UTF-8"
     )
     assert refused(ValueError, lambda: Hierarchy.from_csv(path)) == message
