@@ -315,9 +315,9 @@ def test_odd_values_are_proposed_as_missing_and_a_search_runs(monkeypatch):
     assert (called.count("equal_columns"), called.count("draft_hierarchy")) == (1, 9 + 5)
     # The file asks about proposed values.
     assert [line for line in said.splitlines() if "a missing value?" in line] == [
-        f"{name}: {ASKED[name]} If so, add it to empty in ward.toml, and draft the column anew."
-        for name in ("Alter", "height", "year")
+        f"{name}: {ASKED[name]}" for name in ("Alter", "height", "year")
     ]
+    assert "to empty in ward.toml, then: pymoo-anon hierarchy draft ward.toml --force\n" in said
     proposed = ["k.A.", "n. b.", "n/a", "grün"]
     assert f"\nWith missing values, {', '.join(map(repr, proposed))} among them: " in said
     text = Path("ward.toml").read_text(encoding="utf-8")
