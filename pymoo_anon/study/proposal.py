@@ -51,6 +51,8 @@ EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another
 
 # Rows that decide whether blanks belong to the fields, and the share that decides whether the first is a title.
 _HEAD_ROWS, _NEARLY = 1000, 0.9
+# Begins the reason of a column that is left out for naming persons.
+_NAMES = "an identifier"
 # Another odd text in fewer rows may be a mistake, or name somebody.
 _SEVERAL = 5
 
@@ -75,7 +77,7 @@ class Proposal(NamedTuple):
     texts: dict[str, str]  # Content of its files by path
     proposed: list[str]  # Odd texts that are taken for no value
     questions: dict[str, str]  # A question for each column with other odd texts
-    hints: list[str]  # Sentences about nearly empty rows, and about secrets that nobody told
+    hints: list[str]  # Sentences about nearly empty rows, rows of one person, and secrets that nobody told
 
 
 def reading_of(source: Source, engine: str, named: str | None, encoding: str | None = None) -> Reading:
@@ -198,7 +200,7 @@ class Proposer:
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
         texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
-        hints = [*filter(None, [self._about_rows(), _about_secrets(columns)])]
+        hints = [*filter(None, [self._about_rows(), self._about_persons(columns), _about_secrets(columns)])]
         if fractions := [own.profile.name for own in columns if own.draft and FRACTIONS in own.draft.reason]:
             advice = 'If the points group thousands, take them out; decimal = "," in [data] does, but for units.'
             hints.append(f"{examples(fractions)}: numbers {FRACTIONS}. {advice}")
@@ -211,6 +213,20 @@ class Proposer:
         verb, held = "holds" if n == 1 else "hold", f" but {examples(values, most=2)}" if values else ""
         rows = counted(n, "row", "rows")
         return f"{rows} {verb} nothing in most columns{held}. If they are totals, notes or blank lines, take them out."
+
+    def _about_persons(self, columns: Sequence[ColumnProposal]) -> str | None:
+        """Ask whether an identifier tells whose row it is. A name that persons share decides no other column."""
+        dropped = [own.profile for own in columns if own.reason.startswith(_NAMES)]
+        often = {own.name: own for own in dropped if guesses.TELLING <= own.n_distinct <= own.n_present / 2}
+        if not often or any(own.role == "person" for own in columns):
+            return None
+        every = [own.name for own in self.profiles]
+        decided = guesses.decided_columns(self.frame, self.profiles, every, None, [*often]).values()
+        found = next((own for name, own in often.items() if name in decided), None)
+        if found is None:
+            return None
+        told = f"{found.name}: {found.n_distinct:,} values in {found.n_present:,} rows. Does it tell whose row it is?"
+        return f"{told} If so, give it the role person: k then counts persons, not rows."
 
     def _without(self, profiles: Sequence[guesses.Profile]) -> list[guesses.Profile]:
         """Count texts that stand for no value as missing."""
@@ -242,7 +258,7 @@ class Proposer:
                     persons.append(name)
             if role == "identifier" and name not in asked:
                 # Columns that name a person are proposed to be left out.
-                role, reason = "drop", f"an identifier: {reason}"
+                role, reason = "drop", f"{_NAMES}: {reason}"
             decisions[name] = role, reason
         return decisions
 

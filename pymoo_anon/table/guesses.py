@@ -550,8 +550,10 @@ def decided_columns(
         if not tested:
             continue
         groups = table.group_by([alias[name]], drop_null_keys=False).agg(nw.col(*tested).n_unique())
-        most = frames.fetched(groups.select(nw.col(*tested).max())).rows(named=True)[0]
-        decided = [other for other in likely if most.get(alias[other]) == 1]
+        most = frames.fetched(groups.select(nw.col(*tested).max(), nw.len().alias(frames.COUNT))).rows(named=True)[0]
+        # Moments have more values than a profile of days tells.
+        n_tied = n_persons - max(own[name].n_distinct, most[frames.COUNT] - (own[name].n_missing > 0))
+        decided = [other for other in likely if most.get(alias[other]) == 1 and n_tied * surprises[other] > _SURE]
         if decided and own[name].is_measured:
             decided = _following(table, alias, name, decided)
         if by is not None or 2 * len(decided) <= len(telling):
