@@ -23,7 +23,7 @@ _ADVICE = {
     "pymoo-anon release .* --force": 'a release with the box "Replace"',
     r"suppression must be .* or 0 (where .*), as in .*": r'change "Suppress at most" to violating:0.01 or 0 \1',
     r"name one: --table NAME of .* file": "name one as Sheet or table, and choose the file again",
-    r"name its encoding (.*): init --encoding .*, encoding in \[data\]": r"name its Encoding \1, and choose the file again",
+    r"name its encoding: init --encoding .*, encoding in \[data\]": "name its Encoding, and choose the file again",
     r"init --names NAME,NAME,\.\.\. names the columns of a .*": 'fill in "Column names", and choose the file again',
     r", keep=\{.* beside its role": " above",
     r"Hierarchy\.with_root\(\) adds a level '\*'": "step 2 merges all groups of a last level",

@@ -515,14 +515,14 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
     if n == 0:
         said = [f"None of {n_rows:,} rows is unique by {ALL}."]
     else:
-        named = sorted(others, key=lambda own: -own[1])
-        found = [f"{by.partition(_ALONE)[2]} ({m:,})" for by, m, _ in named if _ALONE in by]
-        sets = [(by, m) for by, m, _ in named if m and _ALONE not in by]
-        told = [f"{m:,} ({percent(m / n_rows)}) by {by}{why if by == KEPT else ''}" for by, m in sets]
+        named = sorted(((by, m) for by, m, _ in others if m), key=lambda own: -own[1])
+        sets = [f"{m:,} ({percent(m / n_rows)}) by {by}{why * (by == KEPT)}" for by, m in named if _ALONE not in by]
+        single = [f"{by.partition(_ALONE)[2]} ({m:,})" for by, m in named if _ALONE in by]
         whole = f"{share(n, n_rows, 'rows')} {'is' if n == 1 else 'are'} unique by {ALL}"
-        said = [f"{listed([whole, *told])}."]
-        if found:
-            said.append(f"One value gives a row away in {listed(found, _NAMED)}: drop such a column, or keep it rounded.")
+        said = [f"{listed([whole, *sets])}."]
+        if single:
+            told = listed(single, _NAMED)
+            said.append(f"One value gives a row away in {told}: drop such a column, or keep it rounded.")
     if len(kept):
         said.append(f"Nothing is promised of {KEPT} ({listed(map(column_name, kept.column), _NAMED)}).")
     return " ".join(said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -51,8 +51,6 @@ EQUAL, DECIDED = "Dropped, for they equal another column", "Dropped, for another
 
 # Rows that decide whether blanks belong to the fields, and the share that decides whether the first is a title.
 _HEAD_ROWS, _NEARLY = 1000, 0.9
-# Begins the reason of a column that is left out for naming persons.
-_NAMES = "an identifier"
 # Another odd text in fewer rows may be a mistake, or name somebody.
 _SEVERAL = 5
 
@@ -200,33 +198,35 @@ class Proposer:
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
         texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
-        hints = [*filter(None, [self._about_rows(), self._about_persons(columns), _about_secrets(columns)])]
+        return Proposal(columns, texts, proposed, others, [*self._hints(columns)])
+
+    def _hints(self, columns: Sequence[ColumnProposal]) -> Iterator[str]:
+        n, values = guesses.nearly_empty_rows(self.frame, self.profiles)
+        if n:
+            empty = f"{counted(n, 'row', 'rows')} {'holds' if n == 1 else 'hold'} nothing in most columns"
+            held = f" but {examples(values, most=2)}" if values else ""
+            yield f"{empty}{held}. If they are totals, notes or blank lines, take them out."
+        if own := self._perhaps_person(columns):
+            told = f"{own.name}: {own.n_distinct:,} values in {own.n_present:,} rows. Does it tell whose row it is?"
+            yield f"{told} If so, give it the role person: k then counts persons, not rows."
+        secrets = [own.profile for own in columns if own.role == "sensitive" and not own.profile.is_sampled]
+        if untold := [(own.name, value) for own in secrets for value in own.values if says_missing(value)]:
+            names, texts = ([*dict.fromkeys(own)] for own in zip(*untold, strict=True))
+            told = f"{examples(texts)} in {listed(names, most=5)}: each counts as a value for l-diversity"
+            yield f"{told}; ask for a greater l."
         if fractions := [own.profile.name for own in columns if own.draft and FRACTIONS in own.draft.reason]:
             advice = 'If the points group thousands, take them out; decimal = "," in [data] does, but for units.'
-            hints.append(f"{examples(fractions)}: numbers {FRACTIONS}. {advice}")
-        return Proposal(columns, texts, proposed, others, hints)
+            yield f"{examples(fractions)}: numbers {FRACTIONS}. {advice}"
 
-    def _about_rows(self) -> str | None:
-        n, values = guesses.nearly_empty_rows(self.frame, self.profiles)
-        if not n:
-            return None
-        verb, held = "holds" if n == 1 else "hold", f" but {examples(values, most=2)}" if values else ""
-        rows = counted(n, "row", "rows")
-        return f"{rows} {verb} nothing in most columns{held}. If they are totals, notes or blank lines, take them out."
-
-    def _about_persons(self, columns: Sequence[ColumnProposal]) -> str | None:
-        """Ask whether an identifier tells whose row it is. A name that persons share decides no other column."""
-        dropped = [own.profile for own in columns if own.reason.startswith(_NAMES)]
+    def _perhaps_person(self, columns: Sequence[ColumnProposal]) -> guesses.Profile | None:
+        """Return an identifier with several rows that decides another column, as no shared name of persons does."""
+        dropped = [own.profile for own in columns if own.reason == f"an identifier: {own.profile.guess.reason}"]
         often = {own.name: own for own in dropped if guesses.TELLING <= own.n_distinct <= own.n_present / 2}
         if not often or any(own.role == "person" for own in columns):
             return None
         every = [own.name for own in self.profiles]
         decided = guesses.decided_columns(self.frame, self.profiles, every, None, [*often]).values()
-        found = next((own for name, own in often.items() if name in decided), None)
-        if found is None:
-            return None
-        told = f"{found.name}: {found.n_distinct:,} values in {found.n_present:,} rows. Does it tell whose row it is?"
-        return f"{told} If so, give it the role person: k then counts persons, not rows."
+        return next((own for name, own in often.items() if name in decided), None)
 
     def _without(self, profiles: Sequence[guesses.Profile]) -> list[guesses.Profile]:
         """Count texts that stand for no value as missing."""
@@ -258,7 +258,7 @@ class Proposer:
                     persons.append(name)
             if role == "identifier" and name not in asked:
                 # Columns that name a person are proposed to be left out.
-                role, reason = "drop", f"{_NAMES}: {reason}"
+                role, reason = "drop", f"an identifier: {reason}"
             decisions[name] = role, reason
         return decisions
 
@@ -431,16 +431,6 @@ def _drafted(profile: guesses.Profile, decimal_point: bool) -> tuple[str | None,
         # It would not be read as it was written.
         return None, "its values fit into no hierarchy file", None
     return text, f"{draft.kind}, {counted(draft.hierarchy.length, 'level', 'levels')} above the values", draft
-
-
-def _about_secrets(columns: Sequence[ColumnProposal]) -> str | None:
-    secrets = [column.profile for column in columns if column.role == "sensitive" and not column.profile.is_sampled]
-    untold = {own.name: [value for value in own.values if says_missing(value)] for own in secrets}
-    texts = list(dict.fromkeys(text for own in untold.values() for text in own))
-    if not texts:
-        return None
-    names = listed((name for name, own in untold.items() if own), most=5)
-    return f"{examples(texts)} in {names}: each counts as a value for l-diversity; ask for a greater l."
 
 
 def _never_values(profiles: Sequence[guesses.Profile]) -> list[str]:

@@ -119,7 +119,13 @@ def test_equal_and_decided_columns_are_dropped(monkeypatch):
     # Roles that were asked for stay, and the search says what they give away.
     seen = [f"2020-01-{1 + i % 28:02} {i // 60:02}:{i % 60:02}" for i in range(len(frame))]
     frame.assign(felony=frame.sex + frame.dob.str[-1], seen=seen).to_csv("court.csv", index=False)
-    given = {"dob": "quasi-identifier", "seen": "quasi-identifier", "age": "sensitive", "race": "drop", "felony": "label"}
+    given = {
+        "dob": "quasi-identifier",
+        "seen": "quasi-identifier",
+        "age": "sensitive",
+        "race": "drop",
+        "felony": "label",
+    }
     init("court.csv", "--force", *(text for own in given.items() for text in ("--role", "=".join(own))))
     assert roles_of("court.toml") | given == roles_of("court.toml")
     decided("court.toml")
