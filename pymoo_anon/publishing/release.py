@@ -521,8 +521,7 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
         whole = f"{share(n, n_rows, 'rows')} {'is' if n == 1 else 'are'} unique by {ALL}"
         said = [f"{listed([whole, *sets])}."]
         if single:
-            told = listed(single, _NAMED)
-            said.append(f"One value gives a row away in {told}: drop such a column, or keep it rounded.")
+            said.append(f"One value gives a row away in {listed(single, _NAMED)}: drop such a column, or round it.")
     if len(kept):
         said.append(f"Nothing is promised of {KEPT} ({listed(map(column_name, kept.column), _NAMED)}).")
     return " ".join(said)

@@ -206,7 +206,7 @@ class Proposer:
             empty = f"{counted(n, 'row', 'rows')} {'holds' if n == 1 else 'hold'} nothing in most columns"
             held = f" but {examples(values, most=2)}" if values else ""
             yield f"{empty}{held}. If they are totals, notes or blank lines, take them out."
-        if own := self._perhaps_person(columns):
+        if all(own.role != "person" for own in columns) and (own := self._perhaps_person(columns)):
             told = f"{own.name}: {own.n_distinct:,} values in {own.n_present:,} rows. Does it tell whose row it is?"
             yield f"{told} If so, give it the role person: k then counts persons, not rows."
         secrets = [own.profile for own in columns if own.role == "sensitive" and not own.profile.is_sampled]
@@ -220,13 +220,11 @@ class Proposer:
 
     def _perhaps_person(self, columns: Sequence[ColumnProposal]) -> guesses.Profile | None:
         """Return an identifier with several rows that decides another column, as no shared name of persons does."""
-        dropped = [own.profile for own in columns if own.reason == f"an identifier: {own.profile.guess.reason}"]
-        often = {own.name: own for own in dropped if guesses.TELLING <= own.n_distinct <= own.n_present / 2}
-        if not often or any(own.role == "person" for own in columns):
-            return None
+        named = [own.profile for own in columns if own.reason == f"an identifier: {own.profile.guess.reason}"]
+        often = [own.name for own in named if guesses.TELLING <= own.n_distinct <= own.n_present / 2]
         every = [own.name for own in self.profiles]
-        decided = guesses.decided_columns(self.frame, self.profiles, every, None, [*often]).values()
-        return next((own for name, own in often.items() if name in decided), None)
+        decided = guesses.decided_columns(self.frame, self.profiles, every, by=often).values()
+        return next((self.profile(name) for name in often if name in decided), None)
 
     def _without(self, profiles: Sequence[guesses.Profile]) -> list[guesses.Profile]:
         """Count texts that stand for no value as missing."""
@@ -481,12 +479,9 @@ def _odd_of(column: ColumnProposal) -> dict[Any, int]:
 
 def _questions(columns: Sequence[ColumnProposal], texts: Sequence[str] | None = None) -> dict[str, str]:
     """Return a question about the odd values of each column, or some of them."""
-    found = {}
-    for column in columns:
-        if column.draft is not None:
-            odd = tuple(own for own in column.draft.odd if texts is None or own[0] in texts)
-            found[column.profile.name] = replace(column.draft, odd=odd).question
-    return {name: question for name, question in found.items() if question is not None}
+    drafts = {column.profile.name: column.draft for column in columns if column.draft is not None}
+    odd = {name: tuple(one for one in own.odd if texts is None or one[0] in texts) for name, own in drafts.items()}
+    return {name: words for name, own in drafts.items() if (words := replace(own, odd=odd[name]).question)}
 
 
 def _column_text(column: ColumnProposal) -> str:

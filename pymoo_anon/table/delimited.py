@@ -125,8 +125,7 @@ def decoded(data: bytes, name: str, whole: bool = True, encoding: str | None = N
                 f"{name} must be text in {encoding}, as encoding says, got the byte 0x{error.object[error.start]:02x} "
                 f"in line {line}; name its own encoding"
             ) from None
-        likely = _NO_MARK if b"\0" in data else _ENCODINGS
-        as_in = "" if mark else f", as in {likely}"
+        as_in = "" if mark else f", as in {_NO_MARK if 0 in data else _ENCODINGS}"
         raise ValueError(
             f"{name} must be text in UTF-8 or UTF-16, got the byte 0x{error.object[error.start]:02x} in line {line}"
             f"{as_in}; save it as UTF-8{hint}"

@@ -355,9 +355,8 @@ def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> lis
 
 # Month and year alone, and eight digits, are dates only in these years.
 _YEARS = range(1850, 2101)
-_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?)?"
-# The time behind eight digits.
-_CLOCK = r"(?<=\d{8})(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?"
+_CLOCK = r"(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?"
+_TIME = rf"(?:[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?|(?<=\d{{8}}){_CLOCK})?"
 # The year, the month by a number or word, the day, and the sign between them.
 _YEAR, _MONTH, _DAY, _SIGN = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})", r"(?P<sign>[./-])"
 
@@ -457,7 +456,7 @@ _NAMED = rf"{_DAY}(?:er|\.)?[-. ]*(?:de )?{_WORD}[-. ]*(?:de )?"
 # Notations besides ISO 8601.
 _NOTATIONS = {
     "dates (year, month, day)": re.compile(
-        rf"(?=\d{{8}}|\d{{4}}\D){_YEAR}(?P<sign>[./-]?){_MONTH}(?P=sign){_DAY}(?:{_TIME}|{_CLOCK})", re.ASCII
+        rf"(?=\d{{8}}|\d{{4}}\D){_YEAR}(?P<sign>[./-]?){_MONTH}(?P=sign){_DAY}{_TIME}", re.ASCII
     ),
     "dates (year, month, day), in words": re.compile(rf"{_YEAR}[年년] ?{_MONTH}[月월] ?{_DAY}[日일]", re.ASCII),
     "dates (day, month, year)": re.compile(f"{_DAY}{_SIGN}{_MONTH}(?P=sign){_YEAR}{_TIME}", re.ASCII),

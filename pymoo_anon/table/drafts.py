@@ -101,7 +101,10 @@ def draft_hierarchy(
     every = ascending([value for value, _ in held.values()])
     weights = [held[same_as(value)][1] for value in every]
     draft = _with_odd(_of_kind(every, weights, kind, name, decimal_point), every, weights)
-    return _with_missing(draft) if missing else draft
+    if not missing:
+        return draft
+    own = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
+    return replace(draft, hierarchy=own.with_missing(), reason=f"{draft.reason}; a row for missing values")
 
 
 def names_codes(name: str) -> bool:
@@ -137,9 +140,7 @@ def _of_kind(every: Sequence[Any], weights: Sequence[int], kind: str, name: str 
     if kind == "auto":
         return _first_fitting(every, weights, name, decimal_point)
     values, counts = (every, weights) if kind == "categories" else _present(every, weights)
-    if kind == "numbers":
-        return draft_numbers(values, counts, decimal_point)
-    return _DRAFTERS[kind](values, counts)
+    return _DRAFTERS[kind](values, counts, *[decimal_point] * (kind == "numbers"))
 
 
 def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Draft:
@@ -157,11 +158,6 @@ def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Dra
     hierarchy = Hierarchy([rows, *one_node_each(levels, rows).values(), [ROOT] * len(rows)])
     reason = f"{draft.reason}; apart: {examples(odd)}"
     return Draft(hierarchy, draft.kind, reason, tuple((values[i], counts[i]) for i in lacking))
-
-
-def _with_missing(draft: Draft) -> Draft:
-    hierarchy = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
-    return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for missing values")
 
 
 def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | None, decimal_point: bool) -> Draft:
@@ -186,14 +182,13 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
     are_whole = all(number == int(number) for number in spelled)
     is_nominal = are_whole and bool(WORDS["nominal"].keys() & {*split_words(name or "")})
     if enough(numeric, counts) and len(spelled) > _FEW_NAMES and (is_nominal or not zeros):
-        if are_whole:
-            called = f"the column is called {name!r}, so "
-            if is_code:
-                return _because(called, draft_codes(values, counts))
-            if is_nominal:
-                long = max(spelled) >= _LONG_CODE
-                draft = draft_codes(values, counts) if long else draft_categories(every, weights)
-                return _because(f"{called}its numbers are names of something; ", draft)
+        called = f"the column is called {name!r}, so "
+        if is_code and are_whole:
+            return _because(called, draft_codes(values, counts))
+        if is_nominal:
+            long = max(spelled) >= _LONG_CODE
+            draft = draft_codes(values, counts) if long else draft_categories(every, weights)
+            return _because(f"{called}its numbers are names of something; ", draft)
         return _because(note, draft_numbers(values, counts, decimal_point))
     with suppress(ValueError):
         return _because(note, draft_ordered(values, counts, name))
@@ -202,9 +197,10 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
     likely = [any(map(str.isdigit, str(own))) if is_code else looks_like_a_code(own) for own in values]
     fits = [own and (zeros or is_code or not number) for own, number in zip(likely, numeric, strict=True)]
     if enough(fits, counts, 50 if is_code else 90):
-        draft = draft_codes(values, counts)
-        if zeros or is_code or draft.hierarchy.length > 1:
-            return _because(note, draft)
+        with suppress(ValueError):
+            draft = draft_codes(values, counts)
+            if zeros or is_code or draft.hierarchy.length > 1:
+                return _because(note, draft)
     return _because(note, draft_categories(every, weights))
 
 
@@ -417,10 +413,7 @@ def _is_told(places: Mapping[int, float], counts: Sequence[int]) -> bool:
 
 
 def _ranges(texts: Sequence[str], counts: Sequence[int]) -> _Order:
-    """Order intervals in the notation of most rows.
-
-    One letter before all numbers, as in A00-A04, does not count.
-    """
+    """Order intervals in the notation of most rows. A letter before all numbers, as in A00-A04, does not count."""
     letters = {*re.findall(r"\b[A-Z](?=\d)", " ".join(texts))}
     bare = {ord(letter): None for letter in letters if len(letters) == 1}
     both = [_ranges_with(bare | signs, texts, counts) for signs in ({}, str.maketrans(".,", ",."))]
@@ -513,18 +506,14 @@ def _ordered_levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
         return {name: [int(place) // size for place in places] for name, size in _BLOCKS[kind].items()}
     if kind in _MIDDLES and len({*places}) > _FEWEST:
         return {"both sides of the middle": np.sign(np.subtract(places, _MIDDLES[kind])).astype(int).tolist()}
-    levels: dict[str, list[int]] = {}
     # At most four levels, each with groups of so many groups of the one below.
     step = max(2, ceil(len(places) ** 0.25))
-    size = step
-    while len(places) > size:
-        levels[f"{size} together"] = [rank // size for rank in range(len(places))]
-        size *= step
-    return levels
+    sizes = (step**level for level in range(1, 5) if step**level < len(places))
+    return {f"{size} together": [rank // size for rank in range(len(places))] for size in sizes}
 
 
 #: Drafts by the kind of values.
-_DRAFTERS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
+_DRAFTERS: dict[str, Callable[..., Draft]] = {
     "numbers": draft_numbers,
     "dates": draft_dates,
     "ordered": draft_ordered,

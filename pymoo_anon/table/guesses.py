@@ -536,7 +536,8 @@ def decided_columns(
     table, aliases = frames.aliased(frame, wanted)
     alias = dict(zip(wanted, aliases, strict=True))
     some = _codes_of(frames.fetched(table.head(_MORE_ROWS)))
-    surprises = {other: _surprise(profile) for other, profile in own.items()}
+    # Minus the log probability that two rows agree.
+    surprises = {other: -log(np.square(np.divide(one.counts, one.n_rows)).sum()) for other, one in own.items()}
     for place, name in enumerate(names):
         others = names[place + 1 :] if by is None else asked
         likely = [wanted[i] for i in _agreeing(some, wanted.index(name)) if wanted[i] in own and wanted[i] != name]
@@ -574,12 +575,6 @@ def _following(table: Any, alias: Mapping[Name, str], name: Name, others: Sequen
     order = [i for _, i in sorted(read)]
     codes = zip(others, _codes_of(held)[order, 1:].T, strict=True)
     return [other for other, own in codes if (own[1:] != own[:-1]).sum() < len(np.unique(own))]
-
-
-def _surprise(profile: Profile) -> float:
-    """Return minus the log probability that two rows agree."""
-    shares = np.array(profile.counts) / profile.n_rows
-    return -log(float((shares**2).sum()))
 
 
 def _codes_of(rows: Any) -> Ints:
