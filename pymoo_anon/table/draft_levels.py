@@ -435,10 +435,9 @@ def _read_days(values: Sequence[Any], counts: Sequence[int], on_request: bool) -
         if on_request:
             orders |= {name: [_day(name, text) for text in texts] for name in _DIGITS}
             orders |= {"days since 1899-12-30": list(map(_day_of_workbook, values))}
-    fits = {name: [day is not None for day in days] for name, days in orders.items()}
-    rows = {name: sum(compress(counts, own)) for name, own in fits.items()}
+    rows = {name: sum(compress(counts, (day is not None for day in days))) for name, days in orders.items()}
     name = max(rows, key=lambda name: rows[name])
-    if not enough(fits[name], counts):
+    if not enough([day is not None for day in orders[name]], counts):
         unread = [value for value, *days in zip(values, *orders.values(), strict=True) if not any(days)]
         got = f"got {examples(unread)}" if unread else "got some with the day and some with the month first"
         raise ValueError(f"dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, {got}")

@@ -373,7 +373,8 @@ def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None
     """
     words, texts = [_normal(value) for value in values], [_single_spaced(value) for value in values]
     orders = [_ranges(texts, counts), *_scales(words, name), *_numbered(words)]
-    found = next((order for order in orders if _is_told(order[1], counts)), None)
+    told = ((own, [i in own[1] for i in range(len(values))]) for own in orders if len({*own[1].values()}) >= _FEWEST)
+    found = next((own for own, fits in told if enough(fits, counts)), None)
     if found is None:
         raise ValueError(
             "ordered categories must be intervals written as text, months, weekdays or words of one known scale, got "
@@ -408,15 +409,11 @@ def _normal(value: Any) -> str:
 _Order = tuple[str, dict[int, float], Callable[[str, str], str]]
 
 
-def _is_told(places: Mapping[int, float], counts: Sequence[int]) -> bool:
-    return len(set(places.values())) >= _FEWEST and enough([i in places for i in range(len(counts))], counts)
-
-
 def _ranges(texts: Sequence[str], counts: Sequence[int]) -> _Order:
     """Order intervals in the notation of most rows. A letter before all numbers, as in A00-A04, does not count."""
     letters = {*re.findall(r"\b[A-Z](?=\d)", " ".join(texts))}
     bare = {ord(letter): None for letter in letters if len(letters) == 1}
-    both = [_ranges_with(bare | signs, texts, counts) for signs in ({}, str.maketrans(".,", ",."))]
+    both = [_ranges_with({**bare, **signs}, texts, counts) for signs in ({}, str.maketrans(".,", ",."))]
     return max(both, key=lambda order: sum(counts[i] for i in order[1]))
 
 

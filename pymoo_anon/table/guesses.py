@@ -165,9 +165,8 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
     'quasi-identifier'
     """
     listed = python_values(values)
-    for value in listed:
-        if not isinstance(value, Hashable):
-            raise TypeError(f"values must be single ones, such as text and numbers, got {type(value).__name__}")
+    if nested := [value for value in listed if not isinstance(value, Hashable)]:
+        raise TypeError(f"values must be single ones, such as text and numbers, got {type(nested[0]).__name__}")
     return Profile.of(name, listed, [1] * len(listed)).guess
 
 

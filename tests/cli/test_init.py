@@ -132,7 +132,6 @@ def test_equal_and_decided_columns_are_dropped(monkeypatch):
     said = run("search", "court.toml", "--generations", "1")
     assert "Warning: column 'age' is released as it is: the quasi-identifier 'dob' decides it, so it " in said
     assert "Warning: column 'felony' is released as it is: it decides the quasi-identifier 'sex', so it " in said
-    # Single moments tell nothing, though some share a day.
     assert "'seen' decides" not in said
 
 

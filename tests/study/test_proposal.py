@@ -129,7 +129,6 @@ def test_a_code_of_two_letters_is_a_value():
     assert empty == []
     assert columns["country"].profile.n_missing == 0
     assert columns["age"].draft.question == "'NA' in 1 row is no number: is it a missing value?"
-    # Other columns say more of a program than one of countries.
     assert proposed(frame.assign(n=["NA", 1] * 20))[1] == ["NA"]
 
 
