@@ -66,7 +66,7 @@ def draft_hierarchy(
     - dates, moments and text that spells them: month, quarter, year, decade; without a century, if none is told.
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
       ("low", "Bachelors", "strongly agree"): neighbors together, and of agreement both sides of the middle.
-    - codes, which are digits after a leading 0 or beside capital letters, and times: redaction from the right.
+    - codes, which are digits after a leading 0 or beside capital letters, times and 05a: redaction from the right.
     - categories, which are all else: spellings together, then rare values, then groups of equal size; no answers apart.
 
     A column has a kind if 90 % of the rows with a value have it, but for text such as "n/a" or "k.A.". Up to the root
@@ -94,12 +94,9 @@ def draft_hierarchy(
     """
     if kind != "auto" and kind not in _DRAFTERS:
         raise ValueError(f"kind must be 'auto', {', '.join(map(repr, _DRAFTERS))}, got {kind!r}")
-    held = _counted(values, counts)
-    missing = held.pop(None, None) is not None
-    if not held:
+    every, weights, missing = _counted(values, counts)
+    if not every:
         return Draft(Hierarchy([[None]]), "categories", "no value at all")
-    every = ascending([value for value, _ in held.values()])
-    weights = [held[same_as(value)][1] for value in every]
     draft = _with_odd(_of_kind(every, weights, kind, name, decimal_point), every, weights)
     if not missing:
         return draft
@@ -116,7 +113,7 @@ def names_codes(name: str) -> bool:
     return _CODE_NAMES.search(name) is not None or bool(WORDS["nominal"].keys() & {*split_words(name)})
 
 
-def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashable, tuple[Any, int]]:
+def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[list[Any], list[int], bool]:
     listed = [
         value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
         for value in python_values(values)
@@ -128,7 +125,10 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashab
         raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
     if bad := [count for count in given if count < 1 or count % 1]:
         raise ValueError(f"counts must be positive whole numbers, got {examples(bad)}")
-    return tallied([None if isinstance(value, str) and not value else value for value in listed], map(int, given))
+    held = tallied([None if isinstance(value, str) and not value else value for value in listed], map(int, given))
+    missing = held.pop(None, None) is not None
+    every = ascending([value for value, _ in held.values()])
+    return every, [held[same_as(value)][1] for value in every], missing
 
 
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
