@@ -69,10 +69,8 @@ def _draft(request: DraftRequest, frame: Any, name: str, decimal_point: bool) ->
     found = combinations_of(frame, [name])
     if not len(found.weights):
         raise ValueError(f"{request.data} must have at least one row below its header, got none")
-    column = found.columns[name].astype(object)
-    values = column.where(column.notna(), None).tolist()
     try:
-        draft = draft_hierarchy(values, found.weights.tolist(), request.kind, name, decimal_point)
+        draft = draft_hierarchy(found.columns[name], found.weights.tolist(), request.kind, name, decimal_point)
     except ValueError as error:
         raise ValueError(f"column {name!r}: {error}") from None
     return draft, None if request.column else _useless(draft, int(found.weights.sum()))

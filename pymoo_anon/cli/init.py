@@ -50,9 +50,12 @@ def run_init(request: InitRequest, console: Console) -> None:
         made = proposer.propose(project, request.role, request.hierarchies, request.missing)
     _write(request, source, made.texts)
     for name, words in islice(made.questions.items(), _MOST_QUESTIONS):
-        tell(console, f"{name}: {words} If so, add it to empty in {project}, and draft the column anew.")
+        tell(console, f"{name}: {words}")
     if others := [*made.questions][_MOST_QUESTIONS:]:
         tell_some(console, "Odd values in more columns", others)
+    if made.questions:
+        again = command("hierarchy", "draft", project, force=True)
+        tell(console, f"Add those that stand for no value to empty in {project}, then: {again}")
     for hint in made.hints:
         tell(console, hint)
     _say(console, made, project)

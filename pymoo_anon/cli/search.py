@@ -88,9 +88,7 @@ def _say_the_end(console: Console, found: Found, settings: Settings, path: Path)
     points = counted(n, "point", "points") if shown == n else f"{shown} of {n:,} points"
     tell(console, f"{points}, {proof}. All: {path}{'' if settings.wide else ', --wide'}")
     if settings.project is not None:
-        bounds = (one for one in found.front.problem.constraints if one.at_least and one.objective.known is None)
-        k = max([5, *(ceil(one.bound) for one in bounds if isinstance(one.objective, KAnonymity))])
-        k = min(k, found.front.table.n_rows)
+        k = _proposed_k(found.front)
         # The project file names another folder.
         own = settings.project.path if settings.output == settings.project.output else settings.output
         heard = next(iter(settings.project.audiences), None)
@@ -125,11 +123,19 @@ def front_table(front: Front, width: int | None = None) -> Table:
     return table
 
 
+def _proposed_k(front: Front) -> int:
+    bounds = (one for one in front.problem.constraints if one.at_least and one.objective.known is None)
+    k = max([5, *(ceil(one.bound) for one in bounds if isinstance(one.objective, KAnonymity))])
+    return min(k, front.table.n_rows)
+
+
 def _spread(front: Front) -> Ints:
     places = np.linspace(0, len(front) - 1, min(len(front), _MOST_POINTS)).round().astype(np.int64)
-    inner, knee = places[1:-1], front.knee
-    if knee is not None and len(inner):
-        inner[np.abs(inner - knee).argmin()] = knee
+    inner, ks = places[1:-1], [own for own in front.objectives if isinstance(own, KAnonymity) and own.known is None]
+    # The last point of the proposed k is what the next command picks, or near it.
+    for place in (front.knee, *(np.flatnonzero(front.values(k) >= _proposed_k(front)).max(initial=0) for k in ks)):
+        if place and place < len(front) - 1:
+            inner[np.abs(inner - place).argmin()] = place
     return places
 
 

@@ -34,7 +34,7 @@ from pymoo_anon.table.microdata import Microdata, names_of
 _FEW = 0.5
 
 #: By which columns rows are unique, of those that are named in several places.
-ALL, KEPT = "all released columns", "kept columns"
+ALL, KEPT, _ALONE = "all released columns", "kept columns", " column "
 
 # Most kept or dropped columns that a verdict names.
 _NAMED = 5
@@ -494,12 +494,12 @@ def uniqueness_of(frame: Any, columns: pd.DataFrame) -> pd.DataFrame:
         sets |= {f"quasi-identifiers and {secret}": [*quasi, *others], f"quasi-identifiers and {KEPT}": quasi + kept}
     rows = [(by, *count(own)[1:]) for by, own in sets.items()]
     for name, (alias, role) in zip(columns.column, roles.items(), strict=True):
-        if alias in others and len(others) > 1:
+        if alias in others:
             from pymoo_anon.table.guesses import Profile
 
             n_distinct, unique, n_rows = count([alias])
             if Profile(name, n_rows, n_distinct, 0, (), ()).is_nearly_unique:
-                rows.append((f"{role} column {column_name(name)}", unique, n_rows))
+                rows.append((f"{role}{_ALONE}{column_name(name)}", unique, n_rows))
     return object_frame(("columns", "unique", "rows"), rows)
 
 
@@ -515,10 +515,13 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
     if n == 0:
         said = [f"None of {n_rows:,} rows is unique by {ALL}."]
     else:
-        named = sorted(others, key=lambda own: -own[1])
-        told = [f"{m:,} ({percent(m / n_rows)}) by {by}{why if by == KEPT else ''}" for by, m, _ in named if m]
+        named = sorted(((by, m) for by, m, _ in others if m), key=lambda own: -own[1])
+        sets = [f"{m:,} ({percent(m / n_rows)}) by {by}{why * (by == KEPT)}" for by, m in named if _ALONE not in by]
+        single = [f"{by.partition(_ALONE)[2]} ({m:,})" for by, m in named if _ALONE in by]
         whole = f"{share(n, n_rows, 'rows')} {'is' if n == 1 else 'are'} unique by {ALL}"
-        said = [f"{listed([whole, *told])}."]
+        said = [f"{listed([whole, *sets])}."]
+        if single:
+            said.append(f"One value gives a row away in {listed(single, _NAMED)}: drop such a column, or round it.")
     if len(kept):
         said.append(f"Nothing is promised of {KEPT} ({listed(map(column_name, kept.column), _NAMED)}).")
     return " ".join(said)

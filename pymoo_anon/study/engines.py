@@ -35,7 +35,7 @@ from pymoo_anon.table.frames import as_text, opened, unaddressable
 _HEAD = 1 << 20
 
 # Next step for a file in another encoding.
-_NAME_ENCODING = ", or name its encoding: init --encoding cp1252, encoding in [data]"
+_NAME_ENCODING = ", or name its encoding: init --encoding NAME, encoding in [data]"
 
 # No line of a CSV file may have more bytes.
 _LONGEST_LINE = 1 << 24

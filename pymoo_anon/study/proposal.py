@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -75,7 +75,7 @@ class Proposal(NamedTuple):
     texts: dict[str, str]  # Content of its files by path
     proposed: list[str]  # Odd texts that are taken for no value
     questions: dict[str, str]  # A question for each column with other odd texts
-    hints: list[str]  # Sentences about nearly empty rows, and about secrets that nobody told
+    hints: list[str]  # Sentences about nearly empty rows, rows of one person, and secrets that nobody told
 
 
 def reading_of(source: Source, engine: str, named: str | None, encoding: str | None = None) -> Reading:
@@ -199,19 +199,33 @@ class Proposer:
         texts = {column.hierarchy: column.text for column in columns if column.text is not None}
         texts[project.name] = self._text(columns, project, missing, questions)
         others = {name: words for name, words in _questions(first).items() if name not in questions}
-        hints = [*filter(None, [self._about_rows(), _about_secrets(columns)])]
+        return Proposal(columns, texts, proposed, others, [*self._hints(columns)])
+
+    def _hints(self, columns: Sequence[ColumnProposal]) -> Iterator[str]:
+        n, values = guesses.nearly_empty_rows(self.frame, self.profiles)
+        if n:
+            empty = f"{counted(n, 'row', 'rows')} {'holds' if n == 1 else 'hold'} nothing in most columns"
+            held = f" but {examples(values, most=2)}" if values else ""
+            yield f"{empty}{held}. If they are totals, notes or blank lines, take them out."
+        if all(own.role != "person" for own in columns) and (own := self._perhaps_person(columns)):
+            told = f"{own.name}: {own.n_distinct:,} values in {own.n_present:,} rows. Does it tell whose row it is?"
+            yield f"{told} If so, give it the role person: k then counts persons, not rows."
+        secrets = [own.profile for own in columns if own.role == "sensitive" and not own.profile.is_sampled]
+        if untold := [(own.name, value) for own in secrets for value in own.values if says_missing(value)]:
+            names, texts = ([*dict.fromkeys(own)] for own in zip(*untold, strict=True))
+            told = f"{examples(texts)} in {listed(names, most=5)}: each counts as a value for l-diversity"
+            yield f"{told}; ask for a greater l."
         if fractions := [own.profile.name for own in columns if own.draft and FRACTIONS in own.draft.reason]:
             advice = 'If the points group thousands, take them out; decimal = "," in [data] does, but for units.'
-            hints.append(f"{examples(fractions)}: numbers {FRACTIONS}. {advice}")
-        return Proposal(columns, texts, proposed, others, hints)
+            yield f"{examples(fractions)}: numbers {FRACTIONS}. {advice}"
 
-    def _about_rows(self) -> str | None:
-        n, values = guesses.nearly_empty_rows(self.frame, self.profiles)
-        if not n:
-            return None
-        verb, held = "holds" if n == 1 else "hold", f" but {examples(values, most=2)}" if values else ""
-        rows = counted(n, "row", "rows")
-        return f"{rows} {verb} nothing in most columns{held}. If they are totals, notes or blank lines, take them out."
+    def _perhaps_person(self, columns: Sequence[ColumnProposal]) -> guesses.Profile | None:
+        """Return an identifier with several rows that decides another column, as no shared name of persons does."""
+        named = [own.profile for own in columns if own.reason == f"an identifier: {own.profile.guess.reason}"]
+        often = [own.name for own in named if guesses.TELLING <= own.n_distinct <= own.n_present / 2]
+        every = [own.name for own in self.profiles]
+        decided = guesses.decided_columns(self.frame, self.profiles, every, by=often).values()
+        return next((self.profile(name) for name in often if name in decided), None)
 
     def _without(self, profiles: Sequence[guesses.Profile]) -> list[guesses.Profile]:
         """Count texts that stand for no value as missing."""
@@ -413,24 +427,15 @@ def _drafted(profile: guesses.Profile, decimal_point: bool) -> tuple[str | None,
     return text, f"{draft.kind}, {counted(draft.hierarchy.length, 'level', 'levels')} above the values", draft
 
 
-def _about_secrets(columns: Sequence[ColumnProposal]) -> str | None:
-    secrets = [column.profile for column in columns if column.role == "sensitive" and not column.profile.is_sampled]
-    untold = {own.name: [value for value in own.values if says_missing(value)] for own in secrets}
-    texts = list(dict.fromkeys(text for own in untold.values() for text in own))
-    if not texts:
-        return None
-    names = listed((name for name, own in untold.items() if own), most=5)
-    return f"{examples(texts)} in {names}: each counts as a value for l-diversity; ask for a greater l."
-
-
 def _never_values(profiles: Sequence[guesses.Profile]) -> list[str]:
     """Return the texts in a table that no column has as values.
 
-    The "NA" of programs is a value where it stands among codes of two letters, as Namibia does among countries.
+    The "NA" of programs is a value where most columns that have it hold codes of two letters, as Namibia is.
     """
     held = {value for profile in profiles for value in profile.values}
     found = [text for text in ("", *WORDS["never values"], *WORDS["values of programs"]) if text in held]
-    if "NA" in found and any("NA" in own.values and _are_pairs_of_letters(own.values) for own in profiles):
+    pairs = [_are_pairs_of_letters(own.values) for own in profiles if "NA" in own.values]
+    if "NA" in found and 2 * sum(pairs) >= len(pairs):
         found.remove("NA")
     return found
 
@@ -470,12 +475,9 @@ def _odd_of(column: ColumnProposal) -> dict[Any, int]:
 
 def _questions(columns: Sequence[ColumnProposal], texts: Sequence[str] | None = None) -> dict[str, str]:
     """Return a question about the odd values of each column, or some of them."""
-    found = {}
-    for column in columns:
-        if column.draft is not None:
-            odd = tuple(own for own in column.draft.odd if texts is None or own[0] in texts)
-            found[column.profile.name] = replace(column.draft, odd=odd).question
-    return {name: question for name, question in found.items() if question is not None}
+    drafts = {column.profile.name: column.draft for column in columns if column.draft is not None}
+    odd = {name: tuple(one for one in own.odd if texts is None or one[0] in texts) for name, own in drafts.items()}
+    return {name: words for name, own in drafts.items() if (words := replace(own, odd=odd[name]).question)}
 
 
 def _column_text(column: ColumnProposal) -> str:

@@ -28,6 +28,10 @@ from pymoo_anon.table.domain_values import ROOT, same_as
 #: The separators that are recognised.
 SEPARATORS = (",", ";", "\t", "|")
 
+# What a file is in that cannot be read.
+_NO_MARK = "UTF-16 without a byte order mark"
+_ENCODINGS = "cp1252 (Western Europe), cp1250 (Central Europe), cp1254 (Turkey), cp932 (Japan) or gb18030 (China)"
+
 # A file is recognised by so many of its first rows.
 _FIRST_ROWS = 1000
 
@@ -121,10 +125,7 @@ def decoded(data: bytes, name: str, whole: bool = True, encoding: str | None = N
                 f"{name} must be text in {encoding}, as encoding says, got the byte 0x{error.object[error.start]:02x} "
                 f"in line {line}; name its own encoding"
             ) from None
-        likely = (
-            "UTF-16 without a byte order mark" if b"\0" in data else "a file in latin-1 (ISO 8859-1) or Windows-1252"
-        )
-        as_in = "" if mark else f", as in {likely}"
+        as_in = "" if mark else f", as in {_NO_MARK if 0 in data else _ENCODINGS}"
         raise ValueError(
             f"{name} must be text in UTF-8 or UTF-16, got the byte 0x{error.object[error.start]:02x} in line {line}"
             f"{as_in}; save it as UTF-8{hint}"
@@ -138,8 +139,7 @@ def refuse_nul(text: str, name: str) -> None:
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
         raise ValueError(
-            f"{name} must be text in UTF-8 or UTF-16, got a NUL in line {line}, as in UTF-16 without a byte order "
-            "mark; save it as UTF-8"
+            f"{name} must be text in UTF-8 or UTF-16, got a NUL in line {line}, as in {_NO_MARK}; save it as UTF-8"
         )
 
 

@@ -241,19 +241,16 @@ def read_numbers(
 
 def _without_unit(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], str] | None:
     """Remove the unit of most rows, and return it, too, or return None."""
-    found = {
-        i: match
-        for i, value in enumerate(values)
-        if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and (match := _WITH_UNIT.fullmatch(value))
-    }
-    units, rows = {i: (match[2], match[4].strip()) for i, match in found.items()}, Counter[tuple[str, str]]()
-    for i, unit in units.items():
-        rows[unit] += counts[i]
+    texts = [value if isinstance(value, str) and len(value) <= _LONGEST_NUMBER else "" for value in values]
+    found = [(*match.groups(),) if (match := _WITH_UNIT.fullmatch(text)) else ("",) * 4 for text in texts]
+    rows = Counter[tuple[str, str]]()
+    for (_, before, _, behind), count in zip(found, counts, strict=True):
+        rows[before, behind.strip()] += count
     most = max(rows, key=lambda unit: rows[unit], default=("", ""))
     if most == ("", "") or 2 * rows[most] <= sum(counts):
         return None
-    bare = [found[i][1] + found[i][3] if units.get(i) == most else value for i, value in enumerate(values)]
-    return bare, "".join(most)
+    own = [sign + digits if (before, behind.strip()) == most else None for sign, before, digits, behind in found]
+    return [value if bare is None else bare for value, bare in zip(values, own, strict=True)], "".join(most)
 
 
 def _number_written(value: Any, sign: str) -> Decimal | None:
@@ -454,8 +451,7 @@ def _numbers(low: float, high: float, step: float, widths: Sequence[float]) -> l
         raise TypeError(f"widths must be a list of numbers, got {widths!r}")
     arguments = [low, high, step, *widths]
     for argument in arguments:
-        nan = isinstance(argument, Decimal) and argument.is_nan()
-        if not is_number(argument) or nan or not -_MOST_MAGNITUDE <= argument <= _MOST_MAGNITUDE:
+        if not is_number(argument) or not -_MOST_MAGNITUDE <= argument <= _MOST_MAGNITUDE:
             raise ValueError(
                 f"low, high, step and widths must be whole, float or Decimal numbers of at most {_MOST_MAGNITUDE:.0e}, "
                 f"got {argument!r:.80}"

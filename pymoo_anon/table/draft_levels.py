@@ -239,7 +239,7 @@ _ENDS = 40
 # Surveys write such digits for no answer, the first also with a minus, the second with one alone.
 _CODES, _CODES_BELOW = re.compile("9+[789]"), {7, 8, 9}
 # Positive ones are so many times as large as any answer, or as far from all as the answers are from each other.
-_FAR = 8
+_FAR, _APART = 8, Decimal("1.5")
 #: Doubt about numbers such as 2.191 alone.
 FRACTIONS = "with three digits behind each point, taken for fractions"
 
@@ -259,7 +259,7 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int], decimal_point: b
     if not enough([number is not None for number in numbers], counts):
         bad = [value for value, number in zip(values, numbers, strict=True) if number is None]
         raise ValueError(f"numbers must be at most {LARGEST_NUMBER:.0e}, or text that spells such, got {examples(bad)}")
-    aside = _answer_codes({number for _, number in read})
+    aside = _answer_codes({number: counts[i] for i, number in read})
     read = sorted((row for row in read if row[1] not in aside), key=lambda row: (row[1], str(values[row[0]])))
     rows = [(number, values[i]) for i, number in read]
     whole = all(number == number.to_integral_value() for number, _ in rows)
@@ -283,15 +283,17 @@ def draft_numbers(values: Sequence[Any], counts: Sequence[int], decimal_point: b
     return Draft(hierarchy, "numbers", words + (f"; intervals of {', '.join(kept)}" if kept else ""))
 
 
-def _answer_codes(numbers: Set[Decimal]) -> Set[Decimal]:
+def _answer_codes(numbers: Mapping[Decimal, int]) -> Set[Decimal]:
     """Return codes of no answer, such as 99, 999.9 and -9."""
     digits = {number: str(label_text(abs(number))).replace(".", "") for number in numbers}
     codes = {number for number, own in digits.items() if _CODES.fullmatch(own) or -number in _CODES_BELOW}
-    others = numbers - codes
+    others = numbers.keys() - codes
     if len(others) < 2 or min(others) < 0:
         return set()
     least, most = min(others), max(others)
-    return {number for number in codes if number < 0 or number > min(_FAR * most, most + _FAR * (most - least))}
+    far = min(_FAR * most, most + _FAR * (most - least))
+    # Tails get thinner: a greater number in more rows than the last one stands apart.
+    return {n for n in codes if n < 0 or n > far or (n > _APART * most and numbers[n] > numbers[most])}
 
 
 def _intervals(
@@ -353,7 +355,8 @@ def _filled_range(rows: list[tuple[Decimal, Any]], widths: list[Decimal]) -> lis
 
 # Month and year alone, and eight digits, are dates only in these years.
 _YEARS = range(1850, 2101)
-_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?)?"
+_CLOCK = r"(?:[01]\d|2[0-3])[0-5]\d(?:[0-5]\d)?"
+_TIME = rf"(?:[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?|(?<=\d{{8}}){_CLOCK})?"
 # The year, the month by a number or word, the day, and the sign between them.
 _YEAR, _MONTH, _DAY, _SIGN = r"(?P<year>\d{4})", r"(?P<month>\d{1,2})", r"(?P<day>\d{1,2})", r"(?P<sign>[./-])"
 
@@ -432,10 +435,9 @@ def _read_days(values: Sequence[Any], counts: Sequence[int], on_request: bool) -
         if on_request:
             orders |= {name: [_day(name, text) for text in texts] for name in _DIGITS}
             orders |= {"days since 1899-12-30": list(map(_day_of_workbook, values))}
-    fits = {name: [day is not None for day in days] for name, days in orders.items()}
-    rows = {name: sum(compress(counts, own)) for name, own in fits.items()}
+    rows = {name: sum(compress(counts, (day is not None for day in days))) for name, days in orders.items()}
     name = max(rows, key=lambda name: rows[name])
-    if not enough(fits[name], counts):
+    if not enough([day is not None for day in orders[name]], counts):
         unread = [value for value, *days in zip(values, *orders.values(), strict=True) if not any(days)]
         got = f"got {examples(unread)}" if unread else "got some with the day and some with the month first"
         raise ValueError(f"dates must be dates, moments, or text such as 2021-03-05 or 05.03.2021, {got}")
@@ -465,7 +467,7 @@ _NOTATIONS = {
     f"dates (day, named month, {_SHORT}": re.compile(f"{_NAMED}{_TWO_DIGITS}{_TIME}"),
     _MONTHS_ALONE: re.compile(
         rf"\s*(?=\S)(?=.*?{_YEAR})(?=(?:\d{{4}}[-./])?(?:{_MONTH}(?!\d))?)"
-        r"(?:(?P<word>[^\W\d_]{3,10})\.?[-. /]*\d{4}|\d{4}[-./]\d\d|\d\d?[-/]\d{4})\s*"
+        r"(?:(?P<word>[^\W\d_]{3,10})\.?[-. /]*\d{4}|\d{4}[-./]\d\d|\d\d?[-/]\d{4}|\d\d\.\d{4})\s*"
     ),
 }
 
@@ -502,8 +504,8 @@ def _day_of_workbook(value: Any) -> date | None:
 
 
 _LONGEST_CODE = 40
-# Capital letters and digits, in groups with one sign in between, as in E11.9, SW1A 1AA or 14:05.
-_LIKELY = re.compile(r"(?=.*\d)[A-Z0-9]+(?:[ ./:_-][A-Z0-9]+)*", re.ASCII)
+# Capital letters and digits, in groups with one sign in between, as in E11.9, SW1A 1AA, 14:05 or 05a.
+_LIKELY = re.compile(r"(?=.*\d)[A-Z0-9]+(?:[ ./:_-][A-Z0-9]+)*(?:(?<=\d)[a-z])?", re.ASCII)
 _LONGEST_LIKELY = 16
 
 

@@ -66,7 +66,7 @@ def draft_hierarchy(
     - dates, moments and text that spells them: month, quarter, year, decade; without a century, if none is told.
     - ordered: intervals written as text ("50-59", "<5", "65+"), months, weekdays, grades and words of known scales
       ("low", "Bachelors", "strongly agree"): neighbors together, and of agreement both sides of the middle.
-    - codes, which are digits after a leading 0 or beside capital letters, and times: redaction from the right.
+    - codes, which are digits after a leading 0 or beside capital letters, times and 05a: redaction from the right.
     - categories, which are all else: spellings together, then rare values, then groups of equal size; no answers apart.
 
     A column has a kind if 90 % of the rows with a value have it, but for text such as "n/a" or "k.A.". Up to the root
@@ -94,14 +94,14 @@ def draft_hierarchy(
     """
     if kind != "auto" and kind not in _DRAFTERS:
         raise ValueError(f"kind must be 'auto', {', '.join(map(repr, _DRAFTERS))}, got {kind!r}")
-    held = _counted(values, counts)
-    missing = held.pop(None, None) is not None
-    if not held:
+    every, weights, missing = _counted(values, counts)
+    if not every:
         return Draft(Hierarchy([[None]]), "categories", "no value at all")
-    every = ascending([value for value, _ in held.values()])
-    weights = [held[same_as(value)][1] for value in every]
     draft = _with_odd(_of_kind(every, weights, kind, name, decimal_point), every, weights)
-    return _with_missing(draft) if missing else draft
+    if not missing:
+        return draft
+    own = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
+    return replace(draft, hierarchy=own.with_missing(), reason=f"{draft.reason}; a row for missing values")
 
 
 def names_codes(name: str) -> bool:
@@ -113,7 +113,7 @@ def names_codes(name: str) -> bool:
     return _CODE_NAMES.search(name) is not None or bool(WORDS["nominal"].keys() & {*split_words(name)})
 
 
-def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashable, tuple[Any, int]]:
+def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> tuple[list[Any], list[int], bool]:
     listed = [
         value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
         for value in python_values(values)
@@ -125,7 +125,10 @@ def _counted(values: Iterable[Any], counts: Iterable[int] | None) -> dict[Hashab
         raise ValueError(f"counts must be as many as the values, {len(listed)}, got {len(given)}")
     if bad := [count for count in given if count < 1 or count % 1]:
         raise ValueError(f"counts must be positive whole numbers, got {examples(bad)}")
-    return tallied([None if isinstance(value, str) and not value else value for value in listed], map(int, given))
+    held = tallied([None if isinstance(value, str) and not value else value for value in listed], map(int, given))
+    missing = held.pop(None, None) is not None
+    every = ascending([value for value, _ in held.values()])
+    return every, [held[same_as(value)][1] for value in every], missing
 
 
 def _present(values: Sequence[Any], counts: Sequence[int]) -> tuple[list[Any], list[int]]:
@@ -137,9 +140,7 @@ def _of_kind(every: Sequence[Any], weights: Sequence[int], kind: str, name: str 
     if kind == "auto":
         return _first_fitting(every, weights, name, decimal_point)
     values, counts = (every, weights) if kind == "categories" else _present(every, weights)
-    if kind == "numbers":
-        return draft_numbers(values, counts, decimal_point)
-    return _DRAFTERS[kind](values, counts)
+    return _DRAFTERS[kind](values, counts, *[decimal_point] * (kind == "numbers"))
 
 
 def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Draft:
@@ -157,11 +158,6 @@ def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Dra
     hierarchy = Hierarchy([rows, *one_node_each(levels, rows).values(), [ROOT] * len(rows)])
     reason = f"{draft.reason}; apart: {examples(odd)}"
     return Draft(hierarchy, draft.kind, reason, tuple((values[i], counts[i]) for i in lacking))
-
-
-def _with_missing(draft: Draft) -> Draft:
-    hierarchy = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
-    return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for missing values")
 
 
 def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | None, decimal_point: bool) -> Draft:
@@ -183,25 +179,28 @@ def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | Non
     leading = list(map(has_leading_zero, values))
     # 05 among ages is a number, and 01067 among postal codes is none.
     zeros = enough(leading, counts, 5) or (any(leading) and len({len(str(value)) for value in values}) == 1)
-    if enough(numeric, counts) and len(spelled) > _FEW_NAMES and not zeros:
-        if name is not None and all(number == int(number) for number in spelled):
-            called = f"the column is called {name!r}, so "
-            if is_code:
-                return _because(called, draft_codes(values, counts))
-            if WORDS["nominal"].keys() & {*split_words(name)}:
-                long = max(spelled) >= _LONG_CODE
-                draft = draft_codes(values, counts) if long else draft_categories(every, weights)
-                return _because(f"{called}its numbers are names of something; ", draft)
+    are_whole = all(number == int(number) for number in spelled)
+    is_nominal = are_whole and bool(WORDS["nominal"].keys() & {*split_words(name or "")})
+    if enough(numeric, counts) and len(spelled) > _FEW_NAMES and (is_nominal or not zeros):
+        called = f"the column is called {name!r}, so "
+        if is_code and are_whole:
+            return _because(called, draft_codes(values, counts))
+        if is_nominal:
+            long = max(spelled) >= _LONG_CODE
+            draft = draft_codes(values, counts) if long else draft_categories(every, weights)
+            return _because(f"{called}its numbers are names of something; ", draft)
         return _because(note, draft_numbers(values, counts, decimal_point))
     with suppress(ValueError):
         return _because(note, draft_ordered(values, counts, name))
-    if not zeros:
+    if not (zeros or is_code):
         note = note or _almost("numbers", values, numeric)
-    likely = map(looks_like_a_code, values)
-    if enough([own and (zeros or is_code or not number) for own, number in zip(likely, numeric, strict=True)], counts):
-        draft = draft_codes(values, counts)
-        if zeros or is_code or draft.hierarchy.length > 1:
-            return _because(note, draft)
+    likely = [any(map(str.isdigit, str(own))) if is_code else looks_like_a_code(own) for own in values]
+    fits = [own and (zeros or is_code or not number) for own, number in zip(likely, numeric, strict=True)]
+    if enough(fits, counts, 50 if is_code else 90):
+        with suppress(ValueError):
+            draft = draft_codes(values, counts)
+            if zeros or is_code or draft.hierarchy.length > 1:
+                return _because(note, draft)
     return _because(note, draft_categories(every, weights))
 
 
@@ -374,7 +373,8 @@ def draft_ordered(values: Sequence[Any], counts: Sequence[int], name: str | None
     """
     words, texts = [_normal(value) for value in values], [_single_spaced(value) for value in values]
     orders = [_ranges(texts, counts), *_scales(words, name), *_numbered(words)]
-    found = next((order for order in orders if _is_told(order[1], counts)), None)
+    told = ((own, [i in own[1] for i in range(len(values))]) for own in orders if len({*own[1].values()}) >= _FEWEST)
+    found = next((own for own, fits in told if enough(fits, counts)), None)
     if found is None:
         raise ValueError(
             "ordered categories must be intervals written as text, months, weekdays or words of one known scale, got "
@@ -409,17 +409,15 @@ def _normal(value: Any) -> str:
 _Order = tuple[str, dict[int, float], Callable[[str, str], str]]
 
 
-def _is_told(places: Mapping[int, float], counts: Sequence[int]) -> bool:
-    return len(set(places.values())) >= _FEWEST and enough([i in places for i in range(len(counts))], counts)
-
-
 def _ranges(texts: Sequence[str], counts: Sequence[int]) -> _Order:
-    """Order intervals in the notation of most rows."""
-    both = [_ranges_with(signs, texts, counts) for signs in ({}, str.maketrans(".,", ",."))]
+    """Order intervals in the notation of most rows. A letter before all numbers, as in A00-A04, does not count."""
+    letters = {*re.findall(r"\b[A-Z](?=\d)", " ".join(texts))}
+    bare = {ord(letter): None for letter in letters if len(letters) == 1}
+    both = [_ranges_with({**bare, **signs}, texts, counts) for signs in ({}, str.maketrans(".,", ",."))]
     return max(both, key=lambda order: sum(counts[i] for i in order[1]))
 
 
-def _ranges_with(swapped: Mapping[int, int], texts: Sequence[str], counts: Sequence[int]) -> _Order:
+def _ranges_with(swapped: Mapping[int, int | None], texts: Sequence[str], counts: Sequence[int]) -> _Order:
     """Order intervals. Of two that overlap, the one with fewer rows has no place."""
     held: list[tuple[float, float, int]] = []
     for i in sorted(range(len(texts)), key=lambda i: (-counts[i], texts[i])):
@@ -505,18 +503,14 @@ def _ordered_levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
         return {name: [int(place) // size for place in places] for name, size in _BLOCKS[kind].items()}
     if kind in _MIDDLES and len({*places}) > _FEWEST:
         return {"both sides of the middle": np.sign(np.subtract(places, _MIDDLES[kind])).astype(int).tolist()}
-    levels: dict[str, list[int]] = {}
     # At most four levels, each with groups of so many groups of the one below.
     step = max(2, ceil(len(places) ** 0.25))
-    size = step
-    while len(places) > size:
-        levels[f"{size} together"] = [rank // size for rank in range(len(places))]
-        size *= step
-    return levels
+    sizes = (step**level for level in range(1, 5) if step**level < len(places))
+    return {f"{size} together": [rank // size for rank in range(len(places))] for size in sizes}
 
 
 #: Drafts by the kind of values.
-_DRAFTERS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
+_DRAFTERS: dict[str, Callable[..., Draft]] = {
     "numbers": draft_numbers,
     "dates": draft_dates,
     "ordered": draft_ordered,

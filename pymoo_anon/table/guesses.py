@@ -165,9 +165,8 @@ def guess_role(name: Name, values: Iterable[Any]) -> Guess:
     'quasi-identifier'
     """
     listed = python_values(values)
-    for value in listed:
-        if not isinstance(value, Hashable):
-            raise TypeError(f"values must be single ones, such as text and numbers, got {type(value).__name__}")
+    if nested := [value for value in listed if not isinstance(value, Hashable)]:
+        raise TypeError(f"values must be single ones, such as text and numbers, got {type(nested[0]).__name__}")
     return Profile.of(name, listed, [1] * len(listed)).guess
 
 
@@ -536,7 +535,8 @@ def decided_columns(
     table, aliases = frames.aliased(frame, wanted)
     alias = dict(zip(wanted, aliases, strict=True))
     some = _codes_of(frames.fetched(table.head(_MORE_ROWS)))
-    surprises = {other: _surprise(profile) for other, profile in own.items()}
+    # Minus the log probability that two rows agree.
+    surprises = {other: -log(np.square(np.divide(one.counts, one.n_rows)).sum()) for other, one in own.items()}
     for place, name in enumerate(names):
         others = names[place + 1 :] if by is None else asked
         likely = [wanted[i] for i in _agreeing(some, wanted.index(name)) if wanted[i] in own and wanted[i] != name]
@@ -550,8 +550,10 @@ def decided_columns(
         if not tested:
             continue
         groups = table.group_by([alias[name]], drop_null_keys=False).agg(nw.col(*tested).n_unique())
-        most = frames.fetched(groups.select(nw.col(*tested).max())).rows(named=True)[0]
-        decided = [other for other in likely if most.get(alias[other]) == 1]
+        most = frames.fetched(groups.select(nw.col(*tested).max(), nw.len().alias(frames.COUNT))).rows(named=True)[0]
+        # Moments have more values than a profile of days tells.
+        n_tied = n_persons - max(own[name].n_distinct, most[frames.COUNT] - (own[name].n_missing > 0))
+        decided = [other for other in likely if most.get(alias[other]) == 1 and n_tied * surprises[other] > _SURE]
         if decided and own[name].is_measured:
             decided = _following(table, alias, name, decided)
         if by is not None or 2 * len(decided) <= len(telling):
@@ -572,12 +574,6 @@ def _following(table: Any, alias: Mapping[Name, str], name: Name, others: Sequen
     order = [i for _, i in sorted(read)]
     codes = zip(others, _codes_of(held)[order, 1:].T, strict=True)
     return [other for other, own in codes if (own[1:] != own[:-1]).sum() < len(np.unique(own))]
-
-
-def _surprise(profile: Profile) -> float:
-    """Return minus the log probability that two rows agree."""
-    shares = np.array(profile.counts) / profile.n_rows
-    return -log(float((shares**2).sum()))
 
 
 def _codes_of(rows: Any) -> Ints:

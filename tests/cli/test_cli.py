@@ -125,6 +125,8 @@ def test_a_proof_where_it_is_quick():
     result = search("--rows", "300")
     assert "8 quasi-identifiers, 17,920 nodes; branch and bound.\n" in result.stdout
     assert "points, proven complete. All: " in result.stdout
+    # What the next command picks is among the rows.
+    assert str(front().query("k >= 5").index[-1] + 1) in [line.split()[0] for line in result.stdout.splitlines()]
     found = record()
     assert found["algorithm"]["why"] == "17,920 nodes with 293 tuples each are proven quickly"
     assert found["algorithm"]["name"] == "bnb"

@@ -117,14 +117,22 @@ def test_equal_and_decided_columns_are_dropped(monkeypatch):
         assert "nothing tells what it is; 'dob' decides it, so whoever knows that knows this\n\n" in text
         assert dropped("court.toml") == {"case_id", "score.1", "age"}
     # Roles that were asked for stay, and the search says what they give away.
-    frame.assign(felony=frame.sex + frame.dob.str[-1]).to_csv("court.csv", index=False)
-    given = {"dob": "quasi-identifier", "age": "sensitive", "race": "drop", "felony": "label"}
+    seen = [f"2020-01-{1 + i % 28:02} {i // 60:02}:{i % 60:02}" for i in range(len(frame))]
+    frame.assign(felony=frame.sex + frame.dob.str[-1], seen=seen).to_csv("court.csv", index=False)
+    given = {
+        "dob": "quasi-identifier",
+        "seen": "quasi-identifier",
+        "age": "sensitive",
+        "race": "drop",
+        "felony": "label",
+    }
     init("court.csv", "--force", *(text for own in given.items() for text in ("--role", "=".join(own))))
     assert roles_of("court.toml") | given == roles_of("court.toml")
     decided("court.toml")
     said = run("search", "court.toml", "--generations", "1")
     assert "Warning: column 'age' is released as it is: the quasi-identifier 'dob' decides it, so it " in said
     assert "Warning: column 'felony' is released as it is: it decides the quasi-identifier 'sex', so it " in said
+    assert "'seen' decides" not in said
 
 
 def test_a_role_is_given_to_a_name_with_another_kind_of_blank():
@@ -315,9 +323,9 @@ def test_odd_values_are_proposed_as_missing_and_a_search_runs(monkeypatch):
     assert (called.count("equal_columns"), called.count("draft_hierarchy")) == (1, 9 + 5)
     # The file asks about proposed values.
     assert [line for line in said.splitlines() if "a missing value?" in line] == [
-        f"{name}: {ASKED[name]} If so, add it to empty in ward.toml, and draft the column anew."
-        for name in ("Alter", "height", "year")
+        f"{name}: {ASKED[name]}" for name in ("Alter", "height", "year")
     ]
+    assert "to empty in ward.toml, then: pymoo-anon hierarchy draft ward.toml --force\n" in said
     proposed = ["k.A.", "n. b.", "n/a", "grün"]
     assert f"\nWith missing values, {', '.join(map(repr, proposed))} among them: " in said
     text = Path("ward.toml").read_text(encoding="utf-8")

@@ -93,6 +93,19 @@ def test_rows_that_are_nearly_empty_are_asked_about(rows, said):
     assert ("nothing in most columns" in text) == bool(said)
 
 
+def test_an_identifier_that_decides_another_column_is_asked_about():
+    """Ask whose row a key tells, and ask nothing about a name that people share."""
+    frame = pd.DataFrame(
+        {"surname": [f"N{i * i % 61}" for i in range(300)], "key": [f"{i % 60:032x}" for i in range(300)]}
+    )
+    frame.assign(country=["DE" if i % 60 < 20 else "FR" for i in range(300)]).to_csv("t.csv", index=False)
+    assert "key: 60 values in 300 rows. Does it tell whose row it is? If so, give it the role person" in run(
+        "init", "t.csv"
+    )
+    for role in ("person", "drop"):
+        assert "whose row" not in run("init", "t.csv", "--force", "--role", f"key={role}")
+
+
 def test_what_nobody_told_counts_as_a_secret():
     patients().assign(diagnosis=["flu", "HIV", "not stated", "unknown"] * 10).to_csv("t.csv", index=False)
     assert "'not stated', 'unknown' in diagnosis: each counts as a value for l-diversity" in run("init", "t.csv")
@@ -116,6 +129,7 @@ def test_a_code_of_two_letters_is_a_value():
     assert empty == []
     assert columns["country"].profile.n_missing == 0
     assert columns["age"].draft.question == "'NA' in 1 row is no number: is it a missing value?"
+    assert proposed(frame.assign(n=["NA", 1] * 20))[1] == ["NA"]
 
 
 def test_a_text_among_numbers_says_missing_whatever_the_role():

@@ -510,8 +510,8 @@ def test_a_csv_in_another_encoding_is_refused_unless_it_is_opened_in_it(tmp_path
     path = tmp_path / "h.csv"
     path.write_bytes("Bonn;*\r\nZürich;*\r\nNîmes;*\r\n".encode("cp1252"))
     message = (
-        f"{path} must be text in UTF-8 or UTF-16, got the byte 0xfc in line 2, as in a file in latin-1 (ISO 8859-1) or "
-        "Windows-1252; save it as UTF-8"
+        f"{path} must be text in UTF-8 or UTF-16, got the byte 0xfc in line 2, as in cp1252 (Western "
+        "Europe), cp1250 (Central Europe), cp1254 (Turkey), cp932 (Japan) or gb18030 (China); save it as UTF-8"
     )
     assert refused(ValueError, lambda: Hierarchy.from_csv(path)) == message
     with open(path, encoding="cp1252") as file:
