@@ -180,6 +180,7 @@ class CountQueries:
             suppressed: The fate of suppressed rows: "mark" releases them as `*`, "drop" leaves them out.
 
         Raises:
+            TypeError: `classes` is no EquivalenceClasses.
             ValueError: The classes are not of one generalization of the table, or `suppressed` is something else.
         """
         return self._counted(of_release(self.table, classes, suppressed))

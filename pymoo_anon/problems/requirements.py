@@ -60,7 +60,7 @@ def holds_by_construction(constraint: Constraint, tuples: DistinctTuples) -> boo
 
 def whole_classes(constraint: Constraint) -> Constraint:
     """Return a stricter constraint without background knowledge."""
-    return replace(constraint, objective=constraint.objective.knowing())
+    return replace(constraint, objective=constraint.objective.knowing_all())
 
 
 def _simple(kind: RequirementKind) -> Callable[[Objective, float, DistinctTuples], ColumnRequirement]:

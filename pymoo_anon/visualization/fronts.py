@@ -162,6 +162,7 @@ def plot_front(
         axes: Objectives for x, y and colour, or the first of these. Loss is on x and privacy on y by default.
 
     Raises:
+        TypeError: The problem is none of this package.
         ValueError: The front is empty, or an axis is no objective.
         OSError: The file cannot be written.
     """
@@ -190,6 +191,7 @@ def plot_fronts(
         axes: As in `plot_front`.
 
     Raises:
+        TypeError: The problem is none of this package.
         ValueError: There is no front, a front has another shape or no finite member, or an axis is no objective.
         OSError: The file cannot be written.
     """
@@ -402,6 +404,7 @@ def plot_lattice(
         visited: (m, n_var) array of the nodes visited by a search, with or without repeats.
 
     Raises:
+        TypeError: The problem is no `LatticeProblem`.
         ValueError: A row of `front` or `visited` is no node of the lattice.
         OSError: The file cannot be written.
     """

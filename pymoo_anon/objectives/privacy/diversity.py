@@ -267,7 +267,7 @@ class AlphaDeassociation(WithBackgroundKnowledge, ColumnObjective):
         """
         if self.known is None:
             return 1 / fewest_unavoidable(np.diff(self._counts(classes).starts), classes, below)
-        family, everybody = WorstShare(self.knowing()), replace(classes, kept=np.ones_like(classes.kept))
+        family, everybody = WorstShare(self.knowing_all()), replace(classes, kept=np.ones_like(classes.kept))
         found = (
             family.best_of_specializations(merged, below.merged(ids, len(merged.sizes)))
             for merged, ids in self.merged(everybody)

@@ -99,10 +99,10 @@ class WithBackgroundKnowledge(WorstClassObjective):
     def _recount(self, recount: Recount) -> Recounted:
         raise NotImplementedError
 
-    def knowing(self: Knowing, known: BackgroundKnowledge = None) -> Knowing:
-        """Return the same measure against other background knowledge."""
+    def knowing_all(self: Knowing) -> Knowing:
+        """Return the same measure for full knowledge."""
         made = copy.copy(self)
-        made.known = known
+        made.known = None
         return made
 
     def merged(self, classes: EquivalenceClasses) -> Iterator[tuple[EquivalenceClasses, Ints]]:
