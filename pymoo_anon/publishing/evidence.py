@@ -213,11 +213,12 @@ def told_of(problem: AnonymizationProblem, released: Release, promised: Sequence
 
 
 def check_released(front: Front, place: int, released: Release) -> None:
-    """Raise unless a release promises what a point of a front has. A refinement may promise more."""
+    """Raise unless a release promises what a point has. A refinement may promise more."""
     values = [float(front.values(measure)[place]) for measure in front.problem.measured]
     promised = released.claims.promised.tolist()[: len(values)]
     # Other measures are refused by name.
-    if released.recoding is None and len(promised) == len(values) and not np.allclose(promised, values, 1e-9):
+    are_comparable = released.recoding is None and len(promised) == len(values)
+    if are_comparable and not np.allclose(promised, values, 1e-9, equal_nan=True):
         raise ValueError(f"the release must be of the chosen point, {front.X[place].tolist()}, got that of another one")
 
 
