@@ -261,11 +261,13 @@ class _Sample(NamedTuple):
         if len(wrong):
             shown = examples(wrong.tolist())
             raise ValueError(f"classes must hold sizes, which are whole numbers from 1 on, got {shown}")
-        n_rows, n_population = int(sizes.sum()), _persons(n_population)
+        n_rows, n_population = int(sizes.sum()), positive_whole("n_population", n_population)
         if n_population < n_rows:
             raise ValueError(
                 f"n_population must be at least the {n_rows:,} rows that were drawn from it, got {n_population:,}"
             )
+        if n_population > _MOST_PERSONS:
+            raise ValueError(f"n_population must be at most {_MOST_PERSONS:,} persons, got {n_population:,}")
         different, counts = np.unique(sizes, return_counts=True)
         return cls(different.astype(float), counts.astype(float), n_population)
 
@@ -283,13 +285,6 @@ class _Sample(NamedTuple):
 
     def of_size(self, size: int) -> float:
         return float(self.counts[self.sizes == size].sum())
-
-
-def _persons(n_population: Any) -> int:
-    n = positive_whole("n_population", n_population)
-    if n > _MOST_PERSONS:
-        raise ValueError(f"n_population must be at most {_MOST_PERSONS:,} persons, got {n:,}")
-    return n
 
 
 class _NoEstimateError(Exception):
@@ -375,7 +370,7 @@ class PopulationUniqueness(Objective):
     limits = (0, 1)
 
     def __init__(self, n_population: int) -> None:
-        self.number: int = _persons(n_population)
+        self.number: int = positive_whole("n_population", n_population)
 
     def check(self, table: Microdata) -> None:
         if table.person is not None:

@@ -99,8 +99,7 @@ def codebook(
     """
     one_of("suppressed", suppressed, HOW_RELEASED)
     made, classes = decoded_point(problem, x, recoding)
-    x = x.x if isinstance(x, Choice) else x
-    return codebook_of(problem, x, made, classes, suppressed == "mark", kept_of(keep))
+    return codebook_of(problem, x.x if isinstance(x, Choice) else x, made, classes, suppressed == "mark", kept_of(keep))
 
 
 def rows_by_label(made: Decoded, classes: EquivalenceClasses) -> dict[Name, Ints]:

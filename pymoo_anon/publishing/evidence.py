@@ -86,19 +86,19 @@ def evidence(
         "search": {**dict.fromkeys(_SHAPE["search"]), **facts},
         "reproduce": list(search.get("commands", [])),
         "software": _software(),
-        "checksums": {
-            kind: {column_name(name): own for name, own in checksums.get(kind, {}).items()}
-            for kind in (*_FILES, *checksums)
-        },
-        "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
+        "checksums": {kind: _column_names(checksums.get(kind, {})) for kind in (*_FILES, *checksums)},
+        "chosen": _chosen(front, choice, released, search.get("bound")),
         **told_of(problem, released, _conditions(choice)),
         "earlier": _earlier(problem) if earlier is None else [{"point": None, **one} for one in earlier],
         "joint": search["joint"] if "joint" in search else _joint(problem, choice, released),
         "front": _front(problem, front),
     }
-    check_released(front, front.place_of(choice), released)
     check_content(content, "evidence")
     return content
+
+
+def _column_names(checksums: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {column_name(name): own for name, own in checksums.items()}
 
 
 def _table(table: Microdata) -> dict[str, Any]:
@@ -144,12 +144,14 @@ def _settings(problem: AnonymizationProblem) -> dict[str, Any]:
     }
 
 
-def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recoding: Any, bound: Any) -> dict[str, Any]:
+def _chosen(front: Front, choice: Choice, released: Release, bound: Any) -> dict[str, Any]:
     """Return the chosen point: its place in the front and its levels."""
-    made, classes = decoded_point(problem, choice, recoding)
+    problem, place = front.problem, front.place_of(choice)
+    check_released(front, place, released)
+    made, classes = decoded_point(problem, choice, released.recoding)
     n_groups = made.n_groups
     levels: list[int | None] = [None] * len(n_groups)
-    if isinstance(problem, LatticeProblem) and recoding is None:
+    if isinstance(problem, LatticeProblem) and released.recoding is None:
         levels = list(choice.x)
     local = None
     if isinstance(made, LocalGeneralization):
@@ -158,7 +160,7 @@ def _chosen(problem: AnonymizationProblem, front: Front, choice: Choice, recodin
 
         local = local_facts(problem, choice, made, classes, bound)
     return {
-        "place": front.place_of(choice),
+        "place": place,
         "reason": choice.reason,
         "requirements": _conditions(choice),
         "quasi_identifiers": [
@@ -211,10 +213,12 @@ def told_of(problem: AnonymizationProblem, released: Release, promised: Sequence
 
 
 def check_released(front: Front, place: int, released: Release) -> None:
-    """Raise unless a release promises what a point of a front has. A refinement may promise more."""
+    """Raise unless a release promises what a point has. A refinement may promise more."""
     values = [float(front.values(measure)[place]) for measure in front.problem.measured]
     promised = released.claims.promised.tolist()[: len(values)]
-    if released.recoding is None and not np.allclose(promised, values, 1e-9):
+    # Other measures are refused by name.
+    are_comparable = released.recoding is None and len(promised) == len(values)
+    if are_comparable and not np.allclose(promised, values, 1e-9, equal_nan=True):
         raise ValueError(f"the release must be of the chosen point, {front.X[place].tolist()}, got that of another one")
 
 

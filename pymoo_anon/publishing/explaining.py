@@ -324,10 +324,10 @@ def _told(own: Way, columns: Way, proven: bool, equal_risk: Way | None) -> str:
 
 
 def alternatives(problem: AnonymizationProblem, x: Array, classes: EquivalenceClasses) -> tuple[str, list[Way]]:
-    """Compare a local recoding with full-domain ones at equal k and mean risk, in words and figures.
+    """Compare a local recoding with full-domain ones, in words and figures.
 
-    First comes the recoding, then the best levels of whole columns and a local recoding of at most their mean risk,
-    where there are such. All keep the constraints of the problem. Levels may suppress what the problem may, or 1 %.
+    First comes the recoding, then the best levels of whole columns at equal k, and a local recoding of at most their
+    mean risk, where there are such. All keep the constraints. Levels may suppress what the problem may, or 1 %.
     """
     # No other explanation needs a search.
     from pymoo.optimize import minimize
@@ -354,8 +354,7 @@ def alternatives(problem: AnonymizationProblem, x: Array, classes: EquivalenceCl
     with suppress(ValueError):
         res = minimize(whole, BranchAndBound(), ("n_eval", _MOST_NODES), seed=1)
     if res is None or res.X is None:
-        said = f"No levels of whole columns were found that meet the same requirements with k = {own.k:,}."
-        return said, [own]
+        return f"No levels of whole columns were found that meet the same requirements with k = {own.k:,}.", [own]
     limit = rule.limit_of(problem.table.n_rows) or 0
     columns = way(f"levels of whole columns, at most {limit:,} rows suppressed", whole.equivalence_classes(res.X))
     if not isinstance(problem, LocalRecodingProblem):

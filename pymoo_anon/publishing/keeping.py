@@ -27,9 +27,6 @@ from pymoo_anon.typing import Floats, Ints
 if TYPE_CHECKING:
     from pymoo_anon.table.guesses import Profile
 
-# Numbers from here on have no float.
-_MOST = 1e300
-
 # A shorter reason tells readers of the uniqueness nothing.
 _FEWEST_WORDS = 5
 
@@ -141,7 +138,8 @@ class Kept:
 
     def _decimals(self, name: Name, values: Sequence[Any]) -> list[Decimal]:
         numbers = [spelled(value, Decimal) for value in values]
-        if wrong := [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and abs(own) < _MOST)]:
+        # A whole number may be larger than any float.
+        if wrong := [v for v, own in zip(values, numbers, strict=True) if not (is_number(own) and abs(own) < 1e300)]:
             raise ValueError(f"column {name!r} must hold numbers to be {self.words}, got {examples(wrong)}")
         return [own if isinstance(own, Decimal) else Decimal(str(own)) for own in numbers]
 

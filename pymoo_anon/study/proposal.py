@@ -153,7 +153,6 @@ class Proposer:
         self._empty = _never_values(profiles)
         #: Counts of the values of each column.
         self.profiles = self._without(profiles)
-        # Drafts are made again only of columns that changed.
         self._drafted = cache(partial(_drafted, decimal_point=reading.decimal == ","))
 
     @cached_property

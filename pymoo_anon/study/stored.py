@@ -118,7 +118,8 @@ class Stored(NamedTuple):
         if len(front) != len(values):
             raise ValueError(f"its {len(values)} points must satisfy all constraints, got {len(front)} that do")
         known, marked = (dict(zip(measures, self.arrays[name].T, strict=True)) for name in ("values", "marked"))
-        front.recall(known, marked, self.arrays["lost"])
+        # Files of earlier versions have no losses.
+        front.recall(known, marked, self.arrays.get("lost"))
         return front
 
     def _recoding(self, place: int) -> LocalGeneralization:

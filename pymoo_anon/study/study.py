@@ -115,10 +115,7 @@ class Study(SearchFolder):
                 release, told = _documented(self, new, choice, release, target, sha256, asked)
                 moved += put_in_place(temporary, paths[0].parent, [path.name for path in paths])
         _remember(self, *told)
-        if target.kind in ("csv", "parquet"):
-            # The one that was counted reads a file that has moved.
-            release = replace(release, frame=open_again(self.project, target))
-        return release
+        return _readable(self, target, release)
 
     # --- counting again -----------------------------------------------------------------------------------------------
 
@@ -243,6 +240,12 @@ def _written(study: Study, made: Recoded, target: Source, new: Path) -> Iterator
         raise
 
 
+def _readable(study: Study, target: Source, made: Release) -> Release:
+    # The frame that was counted reads a file that has moved.
+    is_file = target.kind in ("csv", "parquet")
+    return replace(made, frame=open_again(study.project, target)) if is_file else made
+
+
 def _source_at(study: Study, path: Path) -> Source:
     """Return the released table with documents beside a path."""
     own, one = study.project, study.released_at(path)
@@ -338,12 +341,11 @@ def verdict_of(study: Study, path: Path, broken: Sequence[str]) -> str:
 
 def _check_recoding(study: Study, local: bool, lower_bound: int | None) -> None:
     """Raise on options for the other kind of recoding."""
-    is_local = not isinstance(study.problem, LatticeProblem)
+    is_local, own = not isinstance(study.problem, LatticeProblem), study.project.path
     if lower_bound is not None and not is_local:
-        own = study.project.path
         raise ValueError(f"lower_bound needs a local search; the front of {own} has levels of whole columns")
     if local and is_local:
-        raise ValueError(f"local cannot refine the front of {study.project.path}, which is local already")
+        raise ValueError(f"local cannot refine the front of {own}, which is local already")
 
 
 def _entry_of(study: Study, choice: Choice, made: Release, target: Source, sha256: str) -> Released:

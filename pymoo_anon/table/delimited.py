@@ -60,8 +60,7 @@ def begins_with(path: Path, *marks: bytes) -> bool:
 def bytes_of(path: Path, most: int = -1) -> bytes:
     """Return the first bytes of a file, unpacked if it is packed."""
     with unpacked(path) as file:
-        data: bytes = file.read(most)
-    return data
+        return bytes(file.read(most))
 
 
 def is_simple(path: Path, separator: str, n_fields: int) -> bool:

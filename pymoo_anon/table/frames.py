@@ -422,7 +422,7 @@ def _without_categories(column: pd.Series) -> pd.Series:
 
 
 def _comparable(table: Any) -> Any:
-    """Return a table of Arrow without dictionaries, views of texts and columns of no type, which it cannot join."""
+    """Return a table of Arrow with columns that it can compare and join."""
     pa, fields = import_module("pyarrow"), []
     for field in table.schema:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type

@@ -406,6 +406,14 @@ def _check_about(about: Mapping[str, Any], table: Microdata) -> None:
         raise ValueError(f"population_size must be a whole number from {least:,} on, the {unit}, got {n!r}")
 
 
+def _check_evidence(evidence: Mapping[str, Any], choice: Choice) -> None:
+    if lacking := [key for key in ("suppressed", "claims", "columns") if key not in evidence]:
+        raise ValueError(f"evidence must be a dict, as evidence() makes it, got one without {examples(lacking)}")
+    chosen = evidence.get("chosen")
+    if chosen and (x := evidence["front"][chosen["place"]]["x"]) != list(choice.x):
+        raise ValueError(f"evidence must be of the chosen point, {list(choice.x)}, got that of {x}")
+
+
 def checked_subject(
     front: Any,
     choice: Any,
@@ -425,17 +433,13 @@ def checked_subject(
     recoding, promised, place = None, True, front.place_of(choice)
     if isinstance(evidence, Release):
         promised = len(evidence.claims) > len(front.problem.measured)
-        told = told_of(front.problem, evidence)
         check_released(front, place, evidence)
-        recoding, evidence = evidence.recoding, told
+        recoding, evidence = evidence.recoding, told_of(front.problem, evidence)
     elif isinstance(evidence, Mapping):
-        if lacking := [key for key in ("suppressed", "claims", "columns") if key not in evidence]:
-            raise ValueError(f"evidence must be a dict, as evidence() makes it, got one without {examples(lacking)}")
+        _check_evidence(evidence, choice)
         chosen = evidence.get("chosen") or {}
         known, promised = chosen.get("local"), bool(chosen.get("requirements"))
         recoding = "local" if known is not None and known["refined"] else None
-        if chosen and (x := evidence["front"][chosen["place"]]["x"]) != list(choice.x):
-            raise ValueError(f"evidence must be of the chosen point, {list(choice.x)}, got that of {x}")
     elif evidence is not None:
         raise TypeError(f"evidence must be a dict, as evidence() makes it, or a Release, got {type(evidence).__name__}")
     how = suppressed if evidence is None else evidence["suppressed"]["how"]
