@@ -182,15 +182,13 @@ CELLS = {
 
 
 def test_every_type_of_sqlite_is_equal(monkeypatch):
-    # Types of single blocks differ from those of the columns.
     monkeypatch.setattr(databases, "_BLOCK", 2)
     with closing(sqlite3.connect("data.db")) as connection, connection:
         connection.execute('CREATE TABLE "a ""b"" c" (whole INTEGER, mixed, broken REAL, text TEXT, code)')
         connection.executemany('INSERT INTO "a ""b"" c" VALUES (?, ?, ?, ?, ?)', zip(*CELLS.values(), strict=True))
     source = source_of("data.db", Path(), 'a "b" c')
     frame = open_frame(Reading(source), list)
-    want = {**CELLS, "mixed": ["1", "x", None, "0.5"]}
-    assert frame.fetchall() == list(zip(*want.values(), strict=True))
+    assert frame.fetchall() == list(zip(*{**CELLS, "mixed": ["1", "x", None, "0.5"]}.values(), strict=True))
     with new_database_table(source._replace(table="new's"), frame) as again:
         assert content_checksum(as_relation(again)) == content_checksum(frame)
     assert open_frame(Reading(source._replace(table="new's")), list).fetchall() == frame.fetchall()
