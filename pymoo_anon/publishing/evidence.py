@@ -86,10 +86,7 @@ def evidence(
         "search": {**dict.fromkeys(_SHAPE["search"]), **facts},
         "reproduce": list(search.get("commands", [])),
         "software": _software(),
-        "checksums": {
-            kind: {column_name(name): own for name, own in checksums.get(kind, {}).items()}
-            for kind in (*_FILES, *checksums)
-        },
+        "checksums": {kind: _column_names(checksums.get(kind, {})) for kind in (*_FILES, *checksums)},
         "chosen": _chosen(problem, front, choice, released.recoding, search.get("bound")),
         **told_of(problem, released, _conditions(choice)),
         "earlier": _earlier(problem) if earlier is None else [{"point": None, **one} for one in earlier],
@@ -98,6 +95,10 @@ def evidence(
     }
     check_content(content, "evidence")
     return content
+
+
+def _column_names(checksums: Mapping[str, str | None]) -> dict[str, str | None]:
+    return {column_name(name): own for name, own in checksums.items()}
 
 
 def _table(table: Microdata) -> dict[str, Any]:

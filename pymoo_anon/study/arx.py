@@ -132,9 +132,11 @@ class Taken:
     def _config(self, config: Element) -> None:
         require = []
         for text in (one.text or "" for one in config.findall("criteria/criterion")):
-            known = [bound(*found.groups()) for own, bound in _MODELS if (found := re.fullmatch(own, text))]
-            require += known[:1]
-            self.left += [] if known else [f"the privacy model {text}"]
+            found = _bound(text)
+            if found is None:
+                self.left.append(f"the privacy model {text}")
+            else:
+                require.append(found)
         if any(one.startswith("delta") for one in require):
             self.left.append("that delta must be below its bound: here it may be as large")
         limit = self._number(config.findtext("relativeMaxOutliers"))
@@ -221,6 +223,10 @@ def taken_over(path: Path, stem: str) -> Taken:
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         # A RuntimeError tells of a password, or of another way to pack.
         raise ValueError(f"{path} must be a project of ARX, a zip file, got {str(error) or 'a broken one'}") from None
+
+
+def _bound(model: str) -> str | None:
+    return next((bound(*found.groups()) for own, bound in _MODELS if (found := re.fullmatch(own, model))), None)
 
 
 class _WithoutTypes(TreeBuilder):

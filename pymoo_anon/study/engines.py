@@ -419,16 +419,13 @@ def _spark_table(path: Path, dialect: Dialect, encoding: str | None) -> Any:
     types = import_module("pyspark.sql.types")
     places = [f"column {i}" for i in range(len(dialect.names))]
     schema = types.StructType([types.StructField(place, types.StringType()) for place in places])
-    if encoding is not None or not _is_for_spark(path) or not _is_plain(path, dialect):
+    # Spark reads a pattern, a hidden file or a packed one in its own way.
+    is_odd = bool(set("*?[]{}\\:,%#") & set(str(path))) or path.name.startswith((".", "_"))
+    is_odd |= delimited.begins_with(path, codecs.BOM_UTF8, delimited.PACKED, delimited.ZIPPED)
+    if encoding is not None or is_odd or not _is_plain(path, dialect):
         return _spark().createDataFrame(list(_even_rows(path, dialect, encoding)), schema)
     options = {"sep": dialect.separator, "quote": '"', "escape": '"', "emptyValue": "", "mode": "FAILFAST"}
     return _spark().read.csv(str(path.resolve()), schema=schema, header=dialect.has_header, **options)
-
-
-def _is_for_spark(path: Path) -> bool:
-    """Return whether Spark reads a path as one visible file."""
-    is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path))) or path.name.startswith((".", "_"))
-    return not is_pattern and not delimited.begins_with(path, codecs.BOM_UTF8, delimited.PACKED, delimited.ZIPPED)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------

@@ -101,10 +101,7 @@ def draft_hierarchy(
     every = ascending([value for value, _ in held.values()])
     weights = [held[same_as(value)][1] for value in every]
     draft = _with_odd(_of_kind(every, weights, kind, name, decimal_point), every, weights)
-    if not missing:
-        return draft
-    hierarchy = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
-    return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for missing values")
+    return _with_missing(draft) if missing else draft
 
 
 def names_codes(name: str) -> bool:
@@ -160,6 +157,11 @@ def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Dra
     hierarchy = Hierarchy([rows, *one_node_each(levels, rows).values(), [ROOT] * len(rows)])
     reason = f"{draft.reason}; apart: {examples(odd)}"
     return Draft(hierarchy, draft.kind, reason, tuple((values[i], counts[i]) for i in lacking))
+
+
+def _with_missing(draft: Draft) -> Draft:
+    hierarchy = draft.hierarchy if draft.hierarchy.length else Hierarchy.flat(draft.hierarchy.domain)
+    return replace(draft, hierarchy=hierarchy.with_missing(), reason=f"{draft.reason}; a row for missing values")
 
 
 def _first_fitting(every: Sequence[Any], weights: Sequence[int], name: str | None, decimal_point: bool) -> Draft:

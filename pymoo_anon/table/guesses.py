@@ -536,19 +536,14 @@ def decided_columns(
     table, aliases = frames.aliased(frame, wanted)
     alias = dict(zip(wanted, aliases, strict=True))
     some = _codes_of(frames.fetched(table.head(_MORE_ROWS)))
-    # Minus the log probability that two rows agree.
-    shares = {other: np.array(profile.counts) / profile.n_rows for other, profile in own.items()}
-    surprises = {other: -log(float((share**2).sum())) for other, share in shares.items()}
+    surprises = {other: _surprise(profile) for other, profile in own.items()}
     for place, name in enumerate(names):
         others = names[place + 1 :] if by is None else asked
         likely = [wanted[i] for i in _agreeing(some, wanted.index(name)) if wanted[i] in own and wanted[i] != name]
         if name in found or not {*likely}.intersection(others):
             continue
         # Rows of persons beyond the first of each value. Rows without a value are no evidence.
-        n_persons = own[name].n_present
-        if person is not None:
-            pairs = table.filter(~frames.missing(table, alias[name])).select(alias[name], alias[person]).unique()
-            (n_persons,) = frames.totals(pairs, n=nw.len())
+        n_persons = own[name].n_present if person is None else _n_pairs(table, alias[name], alias[person])
         n_tied = n_persons - own[name].n_distinct
         telling = {other for other, surprise in surprises.items() if n_tied * surprise > _SURE} - {name}
         tested = [alias[other] for other in likely if other in telling]
@@ -564,6 +559,11 @@ def decided_columns(
     return found
 
 
+def _n_pairs(table: Any, column: str, person: str) -> int:
+    there = table.filter(~frames.missing(table, column)).select(column, person)
+    return frames.totals(there.unique(), n=nw.len())[0]
+
+
 def _following(table: Any, alias: Mapping[Name, str], name: Name, others: Sequence[Name]) -> list[Name]:
     """Return the columns that follow the order of a column of numbers."""
     held = frames.fetched(table.select(alias[name], *(alias[other] for other in others)).unique())
@@ -572,6 +572,12 @@ def _following(table: Any, alias: Mapping[Name, str], name: Name, others: Sequen
     order = [i for _, i in sorted(read)]
     codes = zip(others, _codes_of(held)[order, 1:].T, strict=True)
     return [other for other, own in codes if (own[1:] != own[:-1]).sum() < len(np.unique(own))]
+
+
+def _surprise(profile: Profile) -> float:
+    """Return minus the log probability that two rows agree."""
+    shares = np.array(profile.counts) / profile.n_rows
+    return -log(float((shares**2).sum()))
 
 
 def _codes_of(rows: Any) -> Ints:
