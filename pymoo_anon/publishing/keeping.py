@@ -70,7 +70,8 @@ class Kept:
             raise ValueError(f"reason must say in at least five words why a column is kept, got {self.reason!r}")
         if self.round is not None and not (is_number(self.round) and 0 < self.round < inf):
             raise ValueError(f"round must be a positive number, got {self.round!r}")
-        if self.clip is not None and not _are_ends(self.clip):
+        are_two = isinstance(self.clip, Sequence) and len(self.clip) == 2 and all(map(is_number, self.clip))
+        if self.clip is not None and not (are_two and -inf < self.clip[0] <= self.clip[1] < inf):
             raise ValueError(f"clip must be the least and the greatest number, the least first, got {self.clip!r}")
         if not isinstance(self.mean, bool):
             raise ValueError(f"mean must be True or False, got {self.mean!r}")
@@ -221,12 +222,6 @@ def _fits(value: int, dtype: Any) -> bool:
 def is_reason(value: Any) -> bool:
     """Return whether a value is a text of at least five words."""
     return isinstance(value, str) and len(value.split()) >= _FEWEST_WORDS
-
-
-def _are_ends(clip: Any) -> bool:
-    if not isinstance(clip, Sequence) or len(clip) != 2 or not all(map(is_number, clip)):
-        return False
-    return bool(-inf < clip[0] <= clip[1] < inf)
 
 
 def unexplained(source: Renamed, table: Microdata, kept: Mapping[Name, Kept]) -> str:

@@ -21,7 +21,7 @@ POSTGRES = ("postgresql:", "postgres:")
 
 # So many rows are objects of Python at a time, and values of one type take little memory as such.
 _BLOCK = 50_000
-_COMPACT = {"integer": "Int64", "floating": "Float64", "boolean": "boolean", "string": "string"}
+_COMPACT: dict[str, Any] = {"integer": "Int64", "floating": "Float64", "boolean": "boolean", "string": "string"}
 
 # The extra that a kind of table needs, and its packages.
 _NEEDED = {"excel": ("excel", "python_calamine", "xlsxwriter"), "database": ("postgres", "ibis", "psycopg")}
@@ -99,15 +99,13 @@ def read_sqlite(source: Source, connection: sqlite3.Connection | None = None) ->
 
 def typed_frame(names: Sequence[str], rows: Iterable[Any]) -> pd.DataFrame:
     """Build a frame of rows, columns of several types as text."""
-    columns, rows, blocks = range(len(names)), iter(rows), list[pd.DataFrame]()
+    rows, blocks = iter(rows), list[pd.DataFrame]()
     while (block := list(islice(rows, _BLOCK))) or not blocks:
-        blocks.append(pd.DataFrame(block, columns=columns, dtype=object).apply(_compact))
-    typed = {i: _typed_column([block.pop(i) for block in blocks]) for i in columns}
-    return pd.DataFrame(typed, copy=False).set_axis(list(names), axis="columns")
+        blocks.append(pd.DataFrame(block, columns=list(names), dtype=object).apply(_compact))
+    return pd.DataFrame({name: _typed_column([block.pop(name) for block in blocks]) for name in names}, copy=False)
 
 
 def _compact(column: pd.Series) -> pd.Series:
-    """Hold values of one type without an object for each."""
     # A workbook may hold whole numbers beyond 64 bits.
     with suppress(OverflowError):
         return column.astype(_COMPACT.get(pd.api.types.infer_dtype(column, skipna=True), object))

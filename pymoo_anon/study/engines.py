@@ -148,7 +148,11 @@ def _open_csv(reading: Reading, engine: str, choose: Callable[[list[str]], Seque
     # DuckDB binds a long expression for each column slowly.
     by_reader = empty if engine == "duckdb" and not reading.strip and reading.decimal == "." else ()
     if engine == "spark":
-        _check_names_of_spark(columns)
+        if odd := [name for name in columns if set(name) & set(".`")]:
+            raise ValueError(f"engine spark must have columns without . and ` in their names, got {examples(odd)}")
+        if twice := repeated(map(str.casefold, columns)):
+            told = "columns that differ in more than case"
+            raise ValueError(f"engine spark must have {told}, got {examples(twice)} twice")
         frame, has_names = _spark_table(path, dialect, reading.encoding), True
     else:
         frame, has_names = _duckdb_table(path, dialect, reading.encoding, by_reader), _are_names_of_duckdb(columns)
@@ -165,13 +169,6 @@ def _open_csv(reading: Reading, engine: str, choose: Callable[[list[str]], Seque
 def _are_names_of_duckdb(columns: Sequence[str]) -> bool:
     """Tell whether DuckDB can tell columns apart, which ignores case, and address them."""
     return not unaddressable(columns, nw.Implementation.DUCKDB) and not repeated(map(str.casefold, columns))
-
-
-def _check_names_of_spark(columns: Sequence[str]) -> None:
-    if odd := [name for name in columns if set(name) & set(".`")]:
-        raise ValueError(f"engine spark must have columns without . and ` in their names, got {examples(odd)}")
-    if twice := repeated(map(str.casefold, columns)):
-        raise ValueError(f"engine spark must have columns that differ in more than case, got {examples(twice)} twice")
 
 
 def _is_plain(path: Path, dialect: Dialect) -> bool:
@@ -422,16 +419,13 @@ def _spark_table(path: Path, dialect: Dialect, encoding: str | None) -> Any:
     types = import_module("pyspark.sql.types")
     places = [f"column {i}" for i in range(len(dialect.names))]
     schema = types.StructType([types.StructField(place, types.StringType()) for place in places])
-    if encoding is not None or not _is_for_spark(path) or not _is_plain(path, dialect):
+    # Spark reads a pattern, a hidden file or a packed one in its own way.
+    is_odd = bool(set("*?[]{}\\:,%#") & set(str(path))) or path.name.startswith((".", "_"))
+    is_odd |= delimited.begins_with(path, codecs.BOM_UTF8, delimited.PACKED, delimited.ZIPPED)
+    if encoding is not None or is_odd or not _is_plain(path, dialect):
         return _spark().createDataFrame(list(_even_rows(path, dialect, encoding)), schema)
     options = {"sep": dialect.separator, "quote": '"', "escape": '"', "emptyValue": "", "mode": "FAILFAST"}
     return _spark().read.csv(str(path.resolve()), schema=schema, header=dialect.has_header, **options)
-
-
-def _is_for_spark(path: Path) -> bool:
-    """Return whether Spark reads a path as one visible file."""
-    is_pattern = bool(set("*?[]{}\\:,%#") & set(str(path))) or path.name.startswith((".", "_"))
-    return not is_pattern and not delimited.begins_with(path, codecs.BOM_UTF8, delimited.PACKED, delimited.ZIPPED)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------

@@ -175,6 +175,7 @@ def test_a_failed_release_leaves_no_table_and_no_documents(monkeypatch):
 CELLS = {
     "whole": [2**53 + 1, None, -(2**63), 7],
     "mixed": [1, "x", None, 0.5],
+    "far": [2**53 + 1, 7, None, 0.5],
     "broken": [0.1, 2, None, 1e300],
     "text": ['grün "a"', "two\nlines", "", "=1+1"],
     "code": ["007", "1e5", " lead ", None],
@@ -182,14 +183,13 @@ CELLS = {
 
 
 def test_every_type_of_sqlite_is_equal(monkeypatch):
-    # Types of single blocks differ from those of the columns.
     monkeypatch.setattr(databases, "_BLOCK", 2)
     with closing(sqlite3.connect("data.db")) as connection, connection:
-        connection.execute('CREATE TABLE "a ""b"" c" (whole INTEGER, mixed, broken REAL, text TEXT, code)')
-        connection.executemany('INSERT INTO "a ""b"" c" VALUES (?, ?, ?, ?, ?)', zip(*CELLS.values(), strict=True))
+        connection.execute('CREATE TABLE "a ""b"" c" (whole INTEGER, mixed, far, broken REAL, text TEXT, code)')
+        connection.executemany('INSERT INTO "a ""b"" c" VALUES (?, ?, ?, ?, ?, ?)', zip(*CELLS.values(), strict=True))
     source = source_of("data.db", Path(), 'a "b" c')
     frame = open_frame(Reading(source), list)
-    want = {**CELLS, "mixed": ["1", "x", None, "0.5"]}
+    want = {**CELLS, "mixed": ["1", "x", None, "0.5"], "far": ["9007199254740993", "7", None, "0.5"]}
     assert frame.fetchall() == list(zip(*want.values(), strict=True))
     with new_database_table(source._replace(table="new's"), frame) as again:
         assert content_checksum(as_relation(again)) == content_checksum(frame)
