@@ -321,7 +321,7 @@ def averaged(
     # One number for all suppressed classes.
     numbers = np.where(classes.kept, np.arange(len(classes.kept)), -1).tolist()
     recoding = Recoding(source, table, made, classes, "mark", values)
-    frame = held(recoding.with_classes(rows, {"class": numbers}))
+    frame = held(recoding.with_classes(rows, {"class": numbers}, {}))
     columns = frame.collect_schema().names()
     for name in names:
         column = source.alias(name)
