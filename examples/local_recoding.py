@@ -10,7 +10,7 @@ from pymoo_anon.datasets import make_census
 from pymoo_anon.objectives import DistinctLDiversity, GeneralLossMetric, KAnonymity, MarketerRisk
 from pymoo_anon.problems import LatticeProblem, LocalRecodingProblem, refine
 
-table = make_census(1000)
+table = make_census(2000)
 goals, asked = [KAnonymity(), GeneralLossMetric()], [KAnonymity() >= 5]
 lattice = LatticeProblem(table, goals, 0.01)
 local = LocalRecodingProblem(table, [*goals, MarketerRisk()])

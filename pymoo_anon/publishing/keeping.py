@@ -321,7 +321,7 @@ def averaged(
     recoding = Recoding(source, table, made, classes, "mark", values)
     columns = [*used, "class"]
     # The keys of the classes would be held, too.
-    frame = held(recoding.with_classes(rows, {"class": numbers}).select(columns))
+    frame = held(recoding.with_classes(rows, {"class": numbers}, {}).select(columns))
     for name in names:
         column = source.alias(name)
         means = _means(frame, column, name, kept[name])

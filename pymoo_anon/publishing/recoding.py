@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -29,12 +28,8 @@ from pymoo_anon.table.hierarchy import Hierarchy, fitted
 from pymoo_anon.table.microdata import Microdata
 from pymoo_anon.typing import Ints
 
-_NO_TEXTS: Mapping[str, Sequence[str | None]] = MappingProxyType({})
 
-
-def lookup(
-    frame: Frame, numbers: Mapping[str, Sequence[int]], texts: Mapping[str, Sequence[str | None]] = _NO_TEXTS
-) -> Frame:
+def lookup(frame: Frame, numbers: Mapping[str, Sequence[int]], texts: Mapping[str, Sequence[str | None]]) -> Frame:
     """Return a small table of another frame's kind, of whole numbers and texts."""
     kind, native, columns = frame.implementation, frame.to_native(), {**numbers, **texts}
 
@@ -84,7 +79,7 @@ class Recoding(NamedTuple):
         return (frame.filter(nw.col("kept") == 1) if self.suppressed == "drop" else frame).drop("kept")
 
     def with_classes(
-        self, frame: Frame, numbers: Mapping[str, Sequence[int]], texts: Mapping[str, Sequence[str | None]] = _NO_TEXTS
+        self, frame: Frame, numbers: Mapping[str, Sequence[int]], texts: Mapping[str, Sequence[str | None]]
     ) -> Frame:
         """Add to each row the numbers and texts of its class."""
         made, codes, hierarchies = self.generalization, self.table.tuples.codes, self.table.quasi_identifiers
@@ -96,7 +91,8 @@ class Recoding(NamedTuple):
             groups = {name: np.arange(own.n_values) for name, own in hierarchies.items()}
             rows, classes = np.arange(len(codes)), self.classes.class_of[0].tolist()
         known = {f"known {j}": own[codes[rows, j]].tolist() for j, own in enumerate(groups.values())}
-        numbers, texts = ({n: [own[at] for at in classes] for n, own in given.items()} for given in (numbers, texts))
+        numbers = {name: [own[at] for at in classes] for name, own in numbers.items()}
+        texts = {name: [own[at] for at in classes] for name, own in texts.items()}
         small = lookup(self.values, {**known, **numbers}, texts)
         # pandas copies all columns that it joins, and keeps the order of rows.
         is_pandas = frame.implementation.is_pandas()
@@ -205,7 +201,7 @@ def unrolled(frame: Frame) -> Frame:
         return nw.from_native(native.selectExpr("*", f"explode(sequence(1L, {COUNT})) AS again"))
     if kind.is_ibis():
         most = int(native[COUNT].max().execute())
-        again = lookup(frame, {"again": range(most)}).to_native()
+        again = lookup(frame, {"again": range(most)}, {}).to_native()
         # Not every database can unnest, and a join keeps no order.
         joined = nw.from_native(native.join(again, again["again"] < native[COUNT]))
         return frames.in_ascending_order(joined, [name for name in native.columns if name != COUNT])

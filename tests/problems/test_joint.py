@@ -1,7 +1,6 @@
 """Several releases of one table: joint classes, counted row by row, and recodings inside a coarser release."""
 
 import itertools
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -97,31 +96,28 @@ def test_joint_classes_are_those_of_the_rows(data, table):
         np.testing.assert_allclose(measure.evaluate(own), [value], rtol=1e-9, atol=1e-12)
 
 
+#: By the column that each counts in a joint class.
 MEASURES = {
-    "k": KAnonymity(joint=True),
-    "k in persons": KAnonymity("s1", joint=True),
-    "l": DistinctLDiversity("s0", joint=True),
+    "row": KAnonymity(joint=True),
+    "s1": KAnonymity("s1", joint=True),
+    "s0": DistinctLDiversity("s0", joint=True),
 }
 
 
-#: What a measure counts in a joint class.
-COUNTED = {"k": "row", "k in persons": "s1", "l": "s0"}
-
-
-def values_of_rows(kind, frame, own, first):
+def values_of_rows(column, frame, own, first):
     """Return the value of each joint class, by its label here and in the first release."""
-    met = defaultdict(set)
-    for *key, one in zip(own, first, frame[COUNTED[kind]], strict=True):
-        met[tuple(key)].add(one)
+    met = {}
+    for *key, one in zip(own, first, frame[column], strict=True):
+        met.setdefault(tuple(key), set()).add(one)
     return {key: len(ones) for key, ones in met.items() if key != (GONE, GONE)}
 
 
-def violating(kind, bound, frame, own, first):
+def violating(column, bound, frame, own, first):
     """Suppress classes until all others keep the bound jointly, by definition."""
     sizes = own.value_counts()
     while True:
         broken = set()
-        for (here, there), value in values_of_rows(kind, frame, own, first).items():
+        for (here, there), value in values_of_rows(column, frame, own, first).items():
             if value >= bound:
                 continue
             meeting = own[(first == there) & (own != GONE)].unique() if here == GONE else [here]
@@ -137,8 +133,8 @@ def violating(kind, bound, frame, own, first):
 def test_the_best_second_release_is_proven(data, table):
     frame = table.frame.assign(row=table.frame.index)
     release, first = drawn_release(data, table)
-    kind = data.draw(st.sampled_from(list(MEASURES)))
-    measure, bound = MEASURES[kind], data.draw(st.integers(1, 4))
+    column = data.draw(st.sampled_from(list(MEASURES)))
+    measure, bound = MEASURES[column], data.draw(st.integers(1, 4))
     if data.draw(st.booleans()):
         limit = data.draw(st.integers(0, len(frame) - 1))
         rule, policy = Violating(limit), None
@@ -152,9 +148,9 @@ def test_the_best_second_release_is_proven(data, table):
     F, G = problem.evaluate(X, return_values_of=["F", "G"])
     for x, values, violations in zip(X, problem.natural(F), G, strict=True):
         own = labels_of(problem, x, table)
-        own = violating(kind, bound, frame, own, first) if policy is None else suppressed(own, policy)
-        found_values = values_of_rows(kind, frame, own, first)
-        value = min(found_values.values(), default=frame[COUNTED[kind]].nunique())
+        own = violating(column, bound, frame, own, first) if policy is None else suppressed(own, policy)
+        found_values = values_of_rows(column, frame, own, first)
+        value = min(found_values.values(), default=frame[column].nunique())
         cost = sum(plain.costs[choice].to_numpy() for choice in zip(plain.columns, map(int, x), strict=True))
         loss = np.where(own == GONE, len(plain.columns), cost).sum()
         np.testing.assert_allclose(values, [value, loss], rtol=1e-9, atol=1e-12)
