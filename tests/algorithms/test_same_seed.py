@@ -84,12 +84,12 @@ ENDED = ["Datafly", "SamaratiSearch", "ExhaustiveSearch"]
 )
 def test_a_finished_run_goes_on_or_begins_anew(name):
     make, problem, _ = RUNS[name]
-    n_gen, made = (40, small_problems()["nothing feasible"].fresh_copy) if name in ENDED else (2, problem)
+    n_gen, made = (40, small_problems()["nothing feasible"].fresh_copy) if name in ENDED else (1, problem)
     told = {"seed": 1, "return_least_infeasible": True, "copy_algorithm": False}
     first = minimize(made(), make(), ("n_gen", n_gen), **told).algorithm
-    first.termination = get_termination("n_gen", n_gen + 2)
-    found = [minimize(made(), one, ("n_gen", n_gen + 2), **told) for one in (first, make())]
-    found.append(first.setup(made(), termination=("n_gen", n_gen + 2), seed=1).run())
+    first.termination = get_termination("n_gen", n_gen + 1)
+    found = [minimize(made(), one, ("n_gen", n_gen + 1), **told) for one in (first, make())]
+    found.append(first.setup(made(), termination=("n_gen", n_gen + 1), seed=1).run())
     assert found[0].X.tolist() == found[1].X.tolist() == found[2].X.tolist()
 
 
