@@ -521,7 +521,8 @@ def said_of(columns: pd.DataFrame, uniqueness: pd.DataFrame) -> str:
         whole = f"{share(n, n_rows, 'rows')} {'is' if n == 1 else 'are'} unique by {ALL}"
         said = [f"{listed([whole, *sets])}."]
         if single:
-            said.append(f"One value gives a row away in {listed(single, _NAMED)}: drop such a column, or round it.")
+            told = listed(single, _NAMED)
+            said.append(f"One value gives a row away in {told}: drop such a column, or make it coarser.")
     if len(kept):
         said.append(f"Nothing is promised of {KEPT} ({listed(map(column_name, kept.column), _NAMED)}).")
     return " ".join(said)

@@ -291,7 +291,7 @@ def test_a_sensitive_column_that_is_nearly_unique_is_said():
     assert made.uniqueness.iloc[2:].values.tolist() == [["sensitive column salary", 27, 30]]
     assert made.verdict == (
         "What was promised holds. 30 of 30 rows (100.0 %) are unique by all released columns and 28 (93.3 %) by "
-        "sensitive columns. One value gives a row away in salary (27): drop such a column, or round it."
+        "sensitive columns. One value gives a row away in salary (27): drop such a column, or make it coarser."
     )
 
 
