@@ -10,7 +10,6 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -345,8 +344,10 @@ def file_names(names: Sequence[str]) -> list[str]:
         stem = re.sub(r"[^A-Za-z0-9_-]+", "_", bare).strip("_-")[:_LONGEST_STEM] or "column"
         if _DEVICES.match(stem):
             stem = f"{stem}_"
-        numbered = chain([stem], (f"{stem}-{number}" for number in count(2)))
-        unique = next(own for own in numbered if own.lower() not in taken)
+        unique, number = stem, 1
+        while unique.lower() in taken:
+            number += 1
+            unique = f"{stem}-{number}"
         taken.add(unique.lower())
         found.append(f"{unique}.csv")
     return found

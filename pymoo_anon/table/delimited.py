@@ -28,7 +28,7 @@ from pymoo_anon.table.domain_values import ROOT, same_as
 #: The separators that are recognised.
 SEPARATORS = (",", ";", "\t", "|")
 
-# What a file is in that cannot be read.
+# Likely encodings of a file that cannot be read.
 _NO_MARK = "UTF-16 without a byte order mark"
 _ENCODINGS = "cp1252 (Western Europe), cp1250 (Central Europe), cp1254 (Turkey), cp932 (Japan) or gb18030 (China)"
 

@@ -140,7 +140,9 @@ def _of_kind(every: Sequence[Any], weights: Sequence[int], kind: str, name: str 
     if kind == "auto":
         return _first_fitting(every, weights, name, decimal_point)
     values, counts = (every, weights) if kind == "categories" else _present(every, weights)
-    return _DRAFTERS[kind](values, counts, *[decimal_point] * (kind == "numbers"))
+    if kind == "numbers":
+        return draft_numbers(values, counts, decimal_point)
+    return _DRAFTERS[kind](values, counts)
 
 
 def _with_odd(draft: Draft, values: Sequence[Any], counts: Sequence[int]) -> Draft:
@@ -510,7 +512,7 @@ def _ordered_levels(kind: str, places: Sequence[float]) -> dict[str, list[int]]:
 
 
 #: Drafts by the kind of values.
-_DRAFTERS: dict[str, Callable[..., Draft]] = {
+_DRAFTERS: dict[str, Callable[[Sequence[Any], Sequence[int]], Draft]] = {
     "numbers": draft_numbers,
     "dates": draft_dates,
     "ordered": draft_ordered,
